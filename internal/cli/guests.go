@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"lightsout/internal/planned"
 	"lightsout/internal/recorder"
 	"lightsout/internal/session"
 	"lightsout/internal/trial"
@@ -14,22 +13,10 @@ import (
 
 // guests are the guests of a screen's session: the trials, and the recorder of outages
 // without a trial. One outage goes into one record: a trial ends the record of the recorder, and has
-// the rest (Begin); while it runs, the recorder begins no other (recorder.OnScreen).
+// the rest (Begin); while it runs, the recorder begins no other (recorder.Options).
 type guests struct {
 	*trial.Runner
 	outages *recorder.Recorder
-}
-
-// alone are the trials of a session without a recorder.
-type alone struct {
-	*trial.Runner
-	others *planned.Others
-}
-
-// Handle handles what happens in the session.
-func (a alone) Handle(e session.Event) {
-	a.others.Handle(e)
-	a.Runner.Handle(e)
 }
 
 // newGuests makes the trials, and the recorder if the screen is to have one.
@@ -38,7 +25,7 @@ func (a *app) newGuests(opt session.Options, trials trial.Options) {
 		trials.Begin = func() { a.outages.Yield() }
 	}
 	a.trials = trial.NewRunner(a.session.Controls(), trials)
-	a.guest = alone{a.trials, planned.NewOthers(a.session.Controls().Say)}
+	a.guest = a.trials
 	if a.opt.unprompted {
 		a.outages = a.newOutages(opt)
 		a.guest = guests{a.trials, a.outages}
@@ -60,7 +47,7 @@ func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 	return recorder.New(c, recorder.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, Dir: dir, Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Host: recorder.OnScreen{Say: say, Trial: a.trials.Running}, Restore: opt.Restore, Names: a.names, Now: time.Now,
+		Print: say, Trial: a.trials.Running, Restore: opt.Restore, Names: a.names, Now: time.Now,
 	})
 }
 

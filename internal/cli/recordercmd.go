@@ -103,7 +103,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: access.Context, Pace: shownPace(cfg), Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Notify: hooks.Notify, Lease: lease, Health: status.Take, Host: recorder.Headless(p.print), Now: time.Now,
+		Notify: hooks.Notify, Lease: lease, Health: status.Take, Print: p.print, Now: time.Now,
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
 	return followCluster(ctx, watcher, elect, s, guest)

@@ -47,8 +47,8 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	}
 	x.checkTerminal()
 	x.keys("Enter")
-	x.waitFor("the offer", long, "Machines are still off", "kube-node4")
-	x.answer("Machines are still off", "Power on")
+	x.waitFor("the offer", long, "Power on what lightsout asked to go off?", "kube-node4")
+	x.answer("Power on what lightsout asked to go off?", "Power on")
 	x.waitFor("all on again", long, ready("5"), `16/16\s+Running`)
 	x.keys("q")
 	x.waitFor("the shell again", long, `exit 0`)
@@ -74,7 +74,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 
 	// A hang-up in a trial: what it switched off is powered on again.
 	x.keys("Enter")
-	x.answer("Machines are still off", "Power on")
+	x.answer("Power on what lightsout asked to go off?", "Power on")
 	x.waitFor("all on again", long, ready("5"), `16/16\s+Running`)
 	x.press("t", "Start a trial\\?") // refused while the power-on has not ended
 	x.answer("Start a trial?", "By keyboard")

@@ -21,16 +21,16 @@ import (
 var imports = map[string]string{
 	".": "internal/cli",
 
-	"internal/cli": `tui internal/planned internal/terminal internal/config internal/config/yamlfile internal/export internal/recorder internal/recorder/reporting internal/session internal/survey internal/trial internal/trial/plan internal/report internal/restore internal/view
+	"internal/cli": `tui internal/terminal internal/config internal/config/yamlfile internal/export internal/recorder internal/recorder/reporting internal/session internal/survey internal/trial internal/trial/plan internal/report internal/restore internal/view
 		internal/clock internal/outage internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile internal/text loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
 
 	"internal/terminal":           "tui internal/export internal/report internal/record internal/view internal/text",
 	"tui":                         "internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/session":            "internal/restore internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/session":            "internal/restore internal/planned internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial":              "internal/trial/* internal/session internal/clock internal/outage internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/planned":            "internal/session internal/view cluster power",
+	"internal/planned":            "cluster power",
 	"internal/recorder":           "internal/planned internal/trial/phase internal/session internal/report internal/record internal/view internal/text internal/clock internal/outage cluster cluster/forecast power loadgen",
 	"internal/recorder/reporting": "internal/recorder internal/text",
 	"internal/trial/phase":        "internal/clock internal/outage internal/view internal/text cluster cluster/forecast power loadgen",

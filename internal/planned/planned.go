@@ -1,5 +1,5 @@
 // Package planned follows which machines somebody has switched off by plan: lightsout annotates a node before
-// it switches its machine off, and removes that when the node is back. The recorder and trials ask it.
+// it switches its machine off, and removes that when the node is back. The session and the recorder ask it.
 package planned
 
 import (
@@ -50,14 +50,17 @@ func (all Offs) Overdue(node string, now time.Time) bool {
 }
 
 // Follow follows which nodes lightsout has switched off, and returns those that have gone down.
-// One that isDown before it is annotated was not planned.
-func (all Offs) Follow(s *cluster.Snapshot, isDown func(node string) bool, now time.Time) (went []string) {
+// One that was down before it was annotated was not planned. was is the snapshot before; nil if there is none.
+func (all Offs) Follow(was, s *cluster.Snapshot, now time.Time) (went []string) {
+	wasDown := func(node string) bool {
+		return was != nil && slices.ContainsFunc(was.Unwell(now), func(n *cluster.Node) bool { return n.Name == node })
+	}
 	for _, n := range s.Nodes() {
 		text := n.Annotations[power.AnnotationSwitchedOff]
 		p := all[n.Name]
 		switch {
 		case p == nil || text != "" && p.text != text && !p.Back.IsZero():
-			if text != "" && !isDown(n.Name) {
+			if text != "" && !wasDown(n.Name) {
 				all[n.Name] = &Off{By: power.NotesOn(n.Annotations)[0].By, text: text, Since: now}
 			}
 		case text == "" && p.Removed.IsZero():

@@ -218,11 +218,11 @@ func (all mutes) ended(id key, now time.Time) (end time.Time) {
 func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
 	all := append(slices.Clone(r.muted), mute{why: neverGood, to: r.requests.first, stage: muted})
-	for node, p := range r.plans {
+	for node, p := range r.s.Plans() {
 		all = append(all, mute{why: byPlan, node: node, from: p.Since, to: p.Until(), stage: muted})
 		all = append(all, beside(p)...)
 	}
-	if r.opt.TrialRuns() {
+	if r.trialRuns() {
 		all = append(all, mute{why: duringTrial, stage: told}) // the others hold it back
 	}
 	return all

@@ -80,7 +80,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 // open makes the folder of a record, with the past.
 func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
 	o = &incident{r: r, first: rules[first.kind], zero: first.At, focus: r.s.Focus(), nodes: map[string]string{}}
-	o.unlock, err = r.opt.LockFor(r.opt.Dir, o.first.cause)
+	o.unlock, err = r.lock(o.first.cause)
 	if err != nil {
 		return o, past, err
 	}
@@ -177,9 +177,12 @@ func (o *incident) steady() time.Duration {
 	return o.r.opt.Steady
 }
 
-// down names the nodes of the outage that are not back.
+// down names the nodes of the outage that are not back: an alert says that one is down, or it was deleted.
 func (o *incident) down(s *cluster.Snapshot) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.nodes)), func(node string) bool { return o.r.back(s, node) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.nodes)), func(node string) bool {
+		n := s.Node(node)
+		return n != nil && n.Gone.IsZero() && !o.r.alerts.down(node)
+	})
 }
 
 // finish ends the record, and writes its summary and reports. The alerts that still fire, and

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 )
@@ -76,4 +77,16 @@ func Lock(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("another recorder, or a screen, writes to %s: %w", dir, errTaken)
 	}
 	return func() { _ = f.Close() }, nil
+}
+
+// lock locks the folder for the record of one outage, by its cause. The operator's own is recorded in any case: another
+// recorder mutes it.
+func (r *Recorder) lock(by outage.Cause) (unlock func(), err error) {
+	if r.opt.Trial != nil {
+		unlock, err = Lock(r.opt.Dir)
+	}
+	if unlock == nil && (err == nil || by == outage.Operator && errors.Is(err, errTaken)) {
+		return func() {}, nil
+	}
+	return unlock, err
 }

@@ -31,7 +31,7 @@ const (
 type rule struct {
 	// hold is how long the condition must show until the alert fires.
 	hold time.Duration
-	// cause is who causes it: see Host.LockFor and operatorSteady.
+	// cause is who causes it: see Recorder.lock and operatorSteady.
 	cause outage.Cause
 	// muted are the mutes that count for it.
 	muted []why
@@ -110,13 +110,6 @@ func (r *Recorder) forgetSwitched() {
 	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.alerts.open[key{machineOff, node}] == nil })
 }
 
-// back reports whether a node is there, and no alert says that it is down: one that was deleted is not
-// back.
-func (r *Recorder) back(s *cluster.Snapshot, node string) bool {
-	n := s.Node(node)
-	return n != nil && n.Gone.IsZero() && !r.alerts.down(node)
-}
-
 // nodesDown: a node is silent or not Ready, or did not return after its planned switch-off. When
 // the API server is back, the kubelets renew their Leases first.
 func nodesDown(f facts) (found []finding, known bool) {
@@ -132,7 +125,7 @@ func nodesDown(f facts) (found []finding, known bool) {
 		case own:
 		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
 			// Somebody deleted it, or it has never been Ready.
-		case f.plans.Overdue(n.Name, f.now):
+		case f.Recorder.s.Plans().Overdue(n.Name, f.now):
 			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, begins})
 		case !settling || sign == view.SignNotReady || f.alerts.down(n.Name):
 			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, begins})

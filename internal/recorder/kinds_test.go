@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/planned"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -34,7 +35,7 @@ type scene struct {
 func newScene(t *testing.T, change func(*Options)) *scene {
 	w := &scene{ready: 1, all: 1, answer: "none", limit: 30, hung: map[int]bool{}}
 	w.screen = newScreenOf(t, 1<<20, func(o *Options) {
-		o.Host, o.Past, o.Steady = Headless(o.Print), 15*time.Minute, 30*time.Second
+		o.Trial, o.Past, o.Steady = nil, 15*time.Minute, 30*time.Second
 		if change != nil {
 			change(o)
 		}
@@ -93,8 +94,7 @@ func (w *scene) run(seconds int) *scene {
 		if sent := s - w.limit; w.hung[sent] {
 			w.end(loadgen.ClassFirstByte, sent)
 		}
-		w.observe(w.Snapshot())
-		w.Publish()
+		w.turn()
 	}
 	return w
 }
@@ -138,6 +138,7 @@ func (w *scene) half(seconds int) {
 // starts starts another recorder instead, so many seconds later.
 func (w *scene) starts(seconds int) *scene {
 	w.setTime(w.now.Add(time.Duration(seconds) * time.Second))
+	w.plans, w.seen = planned.Offs{}, nil
 	w.Recorder = New(w, w.opt)
 	return w.run(1)
 }

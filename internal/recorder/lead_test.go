@@ -22,7 +22,7 @@ func TestSomebodyAlwaysReports(t *testing.T) {
 	var l cluster.LeaseState
 	var s quietSession
 	var printed []string
-	r := New(&s, Options{Now: func() time.Time { return now }, Lease: func() cluster.LeaseState { return l }, Host: Headless(func(line string) { printed = append(printed, line) })})
+	r := New(&s, Options{Now: func() time.Time { return now }, Lease: func() cluster.LeaseState { return l }, Print: func(line string) { printed = append(printed, line) }})
 	step := func(what string, after time.Duration, leads bool) {
 		t.Helper()
 		now = now.Add(after)

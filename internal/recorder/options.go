@@ -2,11 +2,10 @@ package recorder
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/outage"
+	"lightsout/internal/planned"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -15,8 +14,11 @@ import (
 
 // Options holds the parts and settings of a Recorder.
 type Options struct {
-	// Host is the program that the Recorder is part of.
-	Host
+	// Print shows the operator a line.
+	Print func(line string)
+	// Trial reports whether a trial keeps the record now. Nil: there is no screen, where an operator switches machines and
+	// trials keep records too; then the caller locks Dir as long as it runs (Lock), else each record does.
+	Trial func() bool
 	// Cluster and Pace stand in the summaries; an empty Pace is real.
 	Cluster, Pace string
 	// Dir is the folder of the records.
@@ -59,62 +61,10 @@ type Session interface {
 	Say(ev view.Event)
 	Snapshot() *cluster.Snapshot
 	Focus() cluster.Key
+	Plans() planned.Offs
 	Outlook(nodes []string) []string
 	WantKubelets(nodes ...string)
 	Machine(node string) view.MachineView
 	Standing(node string) power.Standing
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
-}
-
-// Host is the program that a Recorder is part of: Headless or OnScreen.
-type Host interface {
-	// Print shows the operator a line.
-	Print(line string)
-	// PrintUnseen shows the operator a line, unless a screen shows the same.
-	PrintUnseen(line string)
-	// TrialRuns reports whether a trial keeps the record now.
-	TrialRuns() bool
-	// LockFor locks the folder of all records for that of one outage, by its cause.
-	LockFor(dir string, by outage.Cause) (unlock func(), err error)
-}
-
-// Headless is a program of the recorder's own, which locks the folder as long as it runs: see Lock. It
-// prints lines.
-type Headless func(line string)
-
-// Print implements Host.
-func (print Headless) Print(line string) { print(line) }
-
-// PrintUnseen implements Host: there is no screen.
-func (print Headless) PrintUnseen(line string) { print(line) }
-
-// TrialRuns implements Host: it has no trials.
-func (print Headless) TrialRuns() bool { return false }
-
-// LockFor implements Host: the folder is locked.
-func (print Headless) LockFor(string, outage.Cause) (func(), error) { return func() {}, nil }
-
-// OnScreen is a screen, where an operator switches machines and trials keep records too.
-type OnScreen struct {
-	// Say shows a line, Trial reports whether a trial keeps the record now.
-	Say   func(line string)
-	Trial func() bool
-}
-
-// Print implements Host.
-func (s OnScreen) Print(line string) { s.Say(line) }
-
-// PrintUnseen implements Host: the screen shows it.
-func (s OnScreen) PrintUnseen(string) {}
-
-// TrialRuns implements Host.
-func (s OnScreen) TrialRuns() bool { return s.Trial() }
-
-// LockFor implements Host. The operator's own outage is recorded in any case: another recorder mutes it.
-func (s OnScreen) LockFor(dir string, by outage.Cause) (unlock func(), err error) {
-	unlock, err = Lock(dir)
-	if by == outage.Operator && errors.Is(err, errTaken) {
-		return func() {}, nil
-	}
-	return unlock, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/clock"
-	"lightsout/internal/planned"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
@@ -29,7 +28,6 @@ type Recorder struct {
 	specs map[int]loadgen.Spec // of loads, by the generator's numbers
 
 	alerts   alerts
-	plans    planned.Offs
 	requests requests
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted mutes
@@ -69,12 +67,22 @@ func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
 		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
-		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: planned.Offs{}, lead: lead{changed: opt.Now()}, said: said{},
+		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, lead: lead{changed: opt.Now()}, said: said{},
 	}
 	r.rolling.Redact(opt.Names)
 	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
 	return r
 }
+
+// printUnseen shows the operator a line, unless a screen shows the same.
+func (r *Recorder) printUnseen(line string) {
+	if r.opt.Trial == nil {
+		r.opt.Print(line)
+	}
+}
+
+// trialRuns reports whether a trial keeps the record now.
+func (r *Recorder) trialRuns() bool { return r.opt.Trial != nil && r.opt.Trial() }
 
 // Record keeps a request that has ended. It is safe for concurrent use.
 func (r *Recorder) Record(q loadgen.Record) bool {
@@ -94,6 +102,9 @@ func (r *Recorder) Handle(e session.Event) {
 				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action, view.MachineText(b)}
 			}
 		}
+	case session.PlannedOff:
+		r.printUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
+			e.Node, e.By, text.Span(plannedSettles), text.Span(plannedReturn)))
 	case session.PowerOnSent:
 		if o != nil {
 			o.tracker.Switched(e.Node, power.ActionOn, e.At)
@@ -132,10 +143,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if first {
 		looks = r.sees(s)
 	}
-	if looks && s.Link.State == cluster.LinkLive {
-		r.sayPlanned(r.plans.Follow(s, r.alerts.down, now))
-	}
-	r.follow(r.ended.Take()) // with the mutes of the plans
+	r.follow(r.ended.Take())
 	if !looks {
 		return
 	}
@@ -146,7 +154,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if first {
 		old := r.alerts.leave(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {
-			r.opt.PrintUnseen(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
+			r.printUnseen(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
 		}
 	}
 	r.judge(s, due, now)
@@ -157,7 +165,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
-	if r.opt.TrialRuns() {
+	if r.trialRuns() {
 		return // its record has the outage
 	}
 	if r.incident == nil && len(due) > 0 {
@@ -195,12 +203,12 @@ func (r *Recorder) sees(s *cluster.Snapshot) bool {
 	}
 	switch {
 	case wait && why != "" && r.said.news("unseen", "why"):
-		r.opt.PrintUnseen("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+		r.printUnseen("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
 	case wait:
 	case len(unread) > 0:
-		r.opt.PrintUnseen("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
+		r.printUnseen("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
 	default:
-		r.opt.PrintUnseen("the cluster is in view: outages are noticed from now on")
+		r.printUnseen("the cluster is in view: outages are noticed from now on")
 	}
 	return !wait
 }
@@ -212,22 +220,9 @@ func (r *Recorder) awake(now time.Time) {
 	case r.running.IsZero():
 		r.startProbes()
 	case pause > 0:
-		r.opt.PrintUnseen(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
+		r.printUnseen(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
 	}
 	r.running = now
-}
-
-// sayPlanned reports on the timeline which machines somebody else switches off by plan.
-func (r *Recorder) sayPlanned(went []string) {
-	for _, node := range went {
-		if _, own := r.switched[node]; own {
-			continue // the timeline has the request
-		}
-		by := r.plans[node].By
-		r.s.Say(planned.Event(node, by))
-		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
-			node, by, text.Span(plannedSettles), text.Span(plannedReturn)))
-	}
 }
 
 // startProbes starts the requests of the recorder's own.
@@ -289,7 +284,7 @@ func (r *Recorder) Show(f *view.Frame) {
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
 		r.opt.Timeline.Add(e)
-		r.opt.PrintUnseen(e.Text)
+		r.printUnseen(e.Text)
 	}
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the outage's record can't be written: %v", err)

@@ -33,6 +33,8 @@ type screen struct {
 	noted    map[string]bool           // nodes whose machines lightsout switched off
 	off      map[string]bool           // machines that the operator left off
 	kept     bool
+	plans    planned.Offs
+	seen     *cluster.Snapshot // the newest; nil before the first
 	timeline *record.Timeline
 	printed  []string
 	sight    cluster.Sight
@@ -51,6 +53,7 @@ func (s *screen) Publish() *view.Frame {
 }
 func (s *screen) Say(e view.Event)          { s.timeline.Add(e) }
 func (s *screen) Focus() cluster.Key        { return cluster.Key{} }
+func (s *screen) Plans() planned.Offs       { return s.plans }
 func (s *screen) Outlook([]string) []string { return nil }
 func (s *screen) WantKubelets(...string)    {}
 func (s *screen) Machine(node string) view.MachineView {
@@ -97,7 +100,7 @@ func newScreen(t *testing.T) *screen {
 
 // newScreenOf is newScreen with so much memory for the past and changed options, before its first look.
 func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
-	s := &screen{t: t, down: map[string]time.Time{}, noted: map[string]bool{}, off: map[string]bool{}}
+	s := &screen{t: t, down: map[string]time.Time{}, noted: map[string]bool{}, off: map[string]bool{}, plans: planned.Offs{}}
 	s.setTime(time.Now())
 	clock := func() time.Time { return *s.shared.Load() }
 	var err error
@@ -107,7 +110,7 @@ func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 	opt := Options{
 		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: past,
 		Steady: 10 * time.Second, KeepBytes: 1 << 30, Now: clock,
-		Host: OnScreen{Say: func(line string) { s.printed = append(s.printed, line) }, Trial: func() bool { return s.kept }},
+		Print: func(line string) { s.printed = append(s.printed, line) }, Trial: func() bool { return s.kept },
 	}
 	change(&opt)
 	s.Recorder = New(s, opt)
@@ -128,9 +131,21 @@ func (s *screen) loadStarted(number int, spec loadgen.Spec) {
 func (s *screen) look(seconds int) {
 	for range seconds {
 		s.setTime(s.now.Add(time.Second))
-		s.observe(s.Snapshot())
-		s.Publish()
+		s.turn()
 	}
+}
+
+// turn shows the recorder the cluster, as the session does.
+func (s *screen) turn() {
+	was := s.seen
+	s.seen = s.Snapshot()
+	if s.seen.Link.State == cluster.LinkLive {
+		for _, node := range s.plans.Follow(was, s.seen, s.now) {
+			s.Handle(session.PlannedOff{Node: node, By: s.plans[node].By})
+		}
+	}
+	s.observe(s.seen)
+	s.Publish()
 }
 
 // fails begins the silence of a node.
@@ -297,55 +312,6 @@ func TestOneOutageOneRecord(t *testing.T) {
 	}
 }
 
-// The timeline of a screen has who else switched a machine off; of the operator's own it has the request.
-func TestTheScreenSaysWhoElseSwitchedAMachineOff(t *testing.T) {
-	s := newScreen(t)
-	s.cuts("n1")
-	s.look(2)
-	s.noted["n2"] = true
-	s.look(2)
-	s.fails("n2")
-	s.look(5)
-	var said []string
-	for _, e := range s.timeline.Since(0) {
-		if e.Code == view.CodePlannedOff {
-			said = append(said, e.Subject+" by "+e.Name)
-		}
-	}
-	if want := []string{"n2 by me@here"}; !slices.Equal(said, want) {
-		t.Errorf("said %q, want %q", said, want)
-	}
-	s.End()
-}
-
-// So does that of a session without a recorder, as of trial run.
-func TestATrialSaysWhoElseSwitchedAMachineOff(t *testing.T) {
-	s := newScreen(t)
-	o := planned.NewOthers(s.Say)
-	look := func() {
-		s.setTime(s.now.Add(time.Second))
-		o.Look(s.Snapshot(), s.now)
-	}
-	look()
-	o.Handle(session.Switching{Action: power.ActionOff, Bindings: []power.Binding{{Node: power.NodeRef{Name: "n1"}}}})
-	s.noted["n1"], s.noted["n2"] = true, true
-	look()
-	s.fails("n1")
-	s.fails("n2")
-	for range 5 {
-		look()
-	}
-	var said []string
-	for _, e := range s.timeline.Since(0) {
-		if e.Code == view.CodePlannedOff {
-			said = append(said, e.Subject+" by "+e.Name)
-		}
-	}
-	if want := []string{"n2 by me@here"}; !slices.Equal(said, want) {
-		t.Errorf("said %q, want %q", said, want)
-	}
-}
-
 // The screen leaves an outage to a recorder that runs, and takes over when that ends.
 func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 	s := newScreen(t)
@@ -377,7 +343,7 @@ func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 // recorder says for how long it saw nothing.
 func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Host = Headless(s.opt.Print)
+	s.opt.Trial = nil
 	s.look(3)
 	if len(s.printed) > 0 {
 		t.Fatalf("%q", s.printed)
@@ -394,7 +360,7 @@ func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 // hooks hear of the outage all the same.
 func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Host = Headless(s.opt.Print)
+	s.opt.Trial = nil
 	var got []Notice
 	s.opt.Notify = func(n Notice) { got = append(got, n) }
 	var limit syscall.Rlimit

@@ -23,7 +23,7 @@ func TestTheRecorderPrintsWhatItDoesNotSee(t *testing.T) {
 		"pods unread":     {cluster.KindPod, broken, "has not read these kinds, and notices no outage by them: " + string(cluster.KindPod) + " (" + broken.Err},
 		"pods to come":    {cluster.KindPod, cluster.Access{}, ""},
 	} {
-		s := newScreenOf(t, 1<<20, func(o *Options) { o.Host = Headless(o.Print) })
+		s := newScreenOf(t, 1<<20, func(o *Options) { o.Trial = nil })
 		s.change = func(c *cluster.Contents) {
 			if tc.unread != "" {
 				c.Access[tc.unread] = tc.access

@@ -99,7 +99,7 @@ func startRecorded(t *testing.T) (x *bench, dir string) {
 	guest := func(s *session.Session, g *loadgen.Generator) session.Guest {
 		return recorder.New(s.Controls(), recorder.Options{
 			Cluster: "mdx", Dir: dir, Timeline: w.rec.Timeline(), Load: g, Past: time.Minute, PastBytes: 1 << 20, Steady: 10 * time.Second, KeepBytes: 1 << 30,
-			Host: recorder.OnScreen{Say: func(string) {}, Trial: func() bool { return false }}, Now: time.Now,
+			Print: func(string) {}, Trial: func() bool { return false }, Now: time.Now,
 		})
 	}
 	x = run(t, t.TempDir(), w.board, w, w, session.Options{RecordWriter: w.rec, RecordsOutages: true}, load, guest)

@@ -6,6 +6,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/planned"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -161,6 +162,9 @@ func (c Controls) Machine(node string) view.MachineView { return c.s.machines.vi
 // Down names the nodes whose machines are off, or on their way off, although the API server
 // may call them Ready: off in forecast.Outage.
 func (c Controls) Down() []string { return c.s.machines.down() }
+
+// Plans are the machines that somebody has switched off by plan.
+func (c Controls) Plans() planned.Offs { return c.s.machines.plans }
 
 // WhyLeft says why lightsout leaves a node's machine off: who else has switched it off since. It is empty if
 // lightsout powers it on.

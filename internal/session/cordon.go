@@ -38,12 +38,20 @@ type cordons struct {
 type ourCordon struct {
 	// session: it was cordoned by this session, and not by an earlier run.
 	session bool
-	// due: it is to be uncordoned. busy: that is under way; next is when to
-	// try again, failed why it could not be done the last time.
-	due, busy bool
-	next      time.Time
-	failed    string
+	state   cordonState
+	// next is when to try again, failed why it could not be done the last time.
+	next   time.Time
+	failed string
 }
+
+// cordonState is whether a cordon of ours goes on.
+type cordonState int
+
+const (
+	kept        cordonState = iota // not to be uncordoned yet
+	due                            // to be uncordoned, at the next try
+	uncordoning                    // that is under way
+)
 
 // read reads from the journal which nodes lightsout has left cordoned.
 func (c *cordons) read() {
@@ -112,7 +120,7 @@ func (c *cordons) cordoned(node string, r cordoning) {
 	case r.err != nil:
 		c.warn(view.LanePower, node, r.err.Error())
 		if r.noted && o != nil { // the cordon may exist anyway
-			o.due = true
+			o.state = due
 		}
 	case r.noted:
 		c.say(view.NewEvent(view.CodeCordoned, node, view.Facts{}))
@@ -124,7 +132,7 @@ func (c *cordons) cordoned(node string, r cordoning) {
 // keep has a node of ours not uncordoned for now.
 func (c *cordons) keep(node string) {
 	if o := c.ours[node]; o != nil {
-		o.due = false
+		o.state = kept
 	}
 }
 
@@ -132,8 +140,8 @@ func (c *cordons) keep(node string) {
 // cordoned itself; others are left as they are.
 func (c *cordons) release(nodes ...string) {
 	for _, n := range nodes {
-		if o := c.ours[n]; o != nil {
-			o.due, o.next, o.failed = true, time.Time{}, ""
+		if o := c.ours[n]; o != nil && o.state != uncordoning {
+			o.state, o.next, o.failed = due, time.Time{}, ""
 		}
 	}
 	c.uncordonDue()
@@ -145,14 +153,14 @@ func (c *cordons) uncordonDue() {
 	for _, node := range c.names() {
 		o := c.ours[node]
 		switch {
-		case !o.due || o.busy || now.Before(o.next):
+		case o.state != due || now.Before(o.next):
 			continue
 		case c.opt.Drain == nil || c.opt.ReadOnly || c.opt.DryRun:
-			o.due, o.failed = false, "can't be uncordoned here"
+			o.state, o.failed = kept, "can't be uncordoned here"
 			c.warn(view.LanePower, node, node+" can't be uncordoned here; by hand: kubectl uncordon "+node)
 			continue
 		}
-		o.busy = true
+		o.state = uncordoning
 		var text string
 		async(c.loop, apiTimeout, func(ctx context.Context) (err error) {
 			text, err = Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
@@ -163,27 +171,21 @@ func (c *cordons) uncordonDue() {
 
 // uncordoned handles the result of an uncordon.
 func (c *cordons) uncordoned(node, text string, err error) {
-	if err != nil && c.ctx.Err() != nil {
-		return // the session ends; the journal has it
+	o := c.ours[node]
+	again := o != nil && o.state == uncordoning // otherwise it has been cordoned again, or is about to be
+	if again {
+		o.state, o.next = due, c.now().Add(uncordonPause)
 	}
-	if o := c.ours[node]; o != nil {
-		o.busy, o.failed = false, ""
-		if err != nil && !o.due {
-			return // it has been cordoned again, or is about to be
+	switch {
+	case err == nil:
+		c.say(view.NewEvent(view.CodeUncordoned, node, view.Facts{Reported: text}))
+		c.read() // or the journal does not have it yet
+	case again && c.ctx.Err() == nil: // when the session ends, the journal has it
+		if o.failed == "" { // said once
+			c.warn(view.LanePower, node, err.Error()+"; retrying; by hand: kubectl uncordon "+node)
 		}
-		if err != nil {
-			if o.next.IsZero() { // said once
-				c.warn(view.LanePower, node, err.Error()+"; retrying; by hand: kubectl uncordon "+node)
-			}
-			o.next, o.failed = c.now().Add(uncordonPause), err.Error()
-			c.departure.stay()
-			return
-		}
-	}
-	c.say(view.NewEvent(view.CodeUncordoned, node, view.Facts{Reported: text}))
-	c.read()
-	if o := c.ours[node]; o != nil { // the journal does not have it yet
-		o.next = c.now().Add(uncordonPause)
+		o.failed = err.Error()
+		c.departure.stay()
 	}
 }
 
@@ -192,8 +194,8 @@ func (c *cordons) uncordoned(node, text string, err error) {
 func (c *cordons) settle(draining func(node string) bool) {
 	for name, o := range c.ours {
 		x := c.machines.outages[name]
-		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) {
-			o.due = true
+		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) && o.state == kept {
+			o.state = due
 		}
 	}
 	c.uncordonDue()

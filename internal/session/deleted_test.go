@@ -22,10 +22,7 @@ func TestAMachineLeftOffOutlivesItsNode(t *testing.T) {
 
 	c := w.Snapshot().Contents()
 	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n *cluster.Node) bool { return n.Name == "kube-node3" })
-	w.mu.Lock()
-	w.s = cluster.NewSnapshot(c)
-	w.mu.Unlock()
-	w.changed <- struct{}{}
+	w.show(cluster.NewSnapshot(c))
 	f := x.frame("the cluster without its node", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node3") == nil })
 	if m := f.Power["kube-node3"]; !m.LeftOff || m.Reading.State != power.Off {
 		t.Errorf("the machine is %+v", m)

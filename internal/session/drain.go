@@ -29,12 +29,16 @@ const (
 type drainState int
 
 const (
-	draining   drainState = iota
-	drained               // nothing is left to go
-	drainCut              // the operator continues before it has ended
-	drainLeft             // cancelled: the node stays on
-	drainWrong            // it can't be done
+	waiting    drainState = iota // no round has succeeded yet
+	draining                     // pods go
+	drained                      // nothing is left to go
+	drainCut                     // the operator continues before it has ended
+	drainLeft                    // cancelled: the node stays on
+	drainWrong                   // it can't be done
 )
+
+// underWay reports whether the drain has not ended.
+func (s drainState) underWay() bool { return s <= draining }
 
 // drainer is who wants a drain.
 type drainer int
@@ -73,10 +77,8 @@ type nodeDrain struct {
 	state    drainState
 	err      error
 	progress cluster.DrainProgress
-	begun    bool      // a round has succeeded
 	holder   string    // the budget that holds the first of the held pods; empty if unknown
 	askAt    time.Time // when to ask the operator about the pods that block the drain
-	asking   bool      // the question is open
 }
 
 // has reports whether a node is one of those that are drained.
@@ -104,11 +106,6 @@ type drains struct {
 	cordons  *cordons
 
 	running []*drain
-}
-
-// has reports whether a node's drain is under way.
-func (r *drains) has(node string) bool {
-	return slices.ContainsFunc(r.running, func(d *drain) bool { return d.has(node) })
 }
 
 // start cordons nodes, journal first, and then evicts their pods.
@@ -145,7 +142,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		return
 	}
 	for _, n := range d.nodes {
-		if n.state != draining {
+		if !n.state.underWay() {
 			continue
 		}
 		r.machines.show(d.by.action(), power.StageDraining, "draining: waiting for the API server", n.node)
@@ -194,7 +191,8 @@ func (w *switching) Drain(ctx context.Context, nodes []string) ([]string, error)
 // draining reports whether a node's drain is under way, or has ended and the shutdown after it has
 // not begun.
 func (w *switching) draining(node string) bool {
-	return w.drains.has(node) || slices.ContainsFunc(w.requests, func(x *request) bool {
+	drains := slices.ContainsFunc(w.drains.running, func(d *drain) bool { return d.has(node) })
+	return drains || slices.ContainsFunc(w.requests, func(x *request) bool {
 		return x.drain != nil && x.stage != acting && slices.Contains(x.nodes, node)
 	})
 }

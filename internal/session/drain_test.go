@@ -404,7 +404,7 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	d.deaf = true
 	x := startSession(t, dir, newBoard(workers...), session.Options{Drain: d})
 	q := x.question("restore")
-	if q.Title != "Nodes are still cordoned" || !strings.Contains(questionText(q), "kube-node3") {
+	if q.Title != "Uncordon what lightsout cordoned?" || !strings.Contains(questionText(q), "kube-node3") {
 		t.Errorf("the question is\n%s", questionText(q))
 	}
 	x.Send(view.Answer{Question: q.ID, Choice: "yes"})

@@ -16,22 +16,23 @@ import (
 
 // progress takes in how the drain of a node stands.
 func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
-	if n.state != draining {
+	if !n.state.underWay() {
 		return
 	}
-	first := !n.begun
-	n.begun = n.begun || p.Waiting == ""
+	if n.state == waiting && p.Waiting == "" {
+		n.state = draining
+		if !p.Done() {
+			r.say(view.NewEvent(view.CodeDrainBegun, n.node, view.Facts{N: len(p.Evicting) + len(p.Held), Gone: p.Gone}))
+		}
+	}
 	was, held := heldText(n.progress), heldText(p)
 	n.progress = p
 	doing := "draining"
-	if n.begun {
+	if n.state == draining {
 		doing = fmt.Sprintf("draining: %s to go", text.Count(len(p.Evicting)+len(p.Held), "pod", "pods"))
 	}
 	if p.Gone > 0 {
 		doing += fmt.Sprintf(", %d gone", p.Gone)
-	}
-	if first && !p.Done() && p.Waiting == "" {
-		r.say(view.NewEvent(view.CodeDrainBegun, n.node, view.Facts{N: len(p.Evicting) + len(p.Held), Gone: p.Gone}))
 	}
 	switch {
 	case held == "":
@@ -72,7 +73,7 @@ func heldText(p cluster.DrainProgress) string {
 func (r *drains) next() (out []string) {
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if n.state != draining || heldText(n.progress) == "" {
+			if !n.state.underWay() || heldText(n.progress) == "" {
 				continue
 			}
 			waits := "drain of " + n.node + " is blocked"
@@ -90,7 +91,7 @@ func (r *drains) next() (out []string) {
 
 // drained is the end of one node's drain.
 func (r *drains) drained(d *drain, n *nodeDrain, err error) {
-	if n.state != draining || err != nil && r.ctx.Err() != nil {
+	if !n.state.underWay() || err != nil && r.ctx.Err() != nil {
 		return // decided already, or the session ends
 	}
 	if err != nil {
@@ -107,7 +108,7 @@ func (r *drains) drained(d *drain, n *nodeDrain, err error) {
 
 // decide ends the drain of one node, and the whole one with its last.
 func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
-	if n.state != draining {
+	if !n.state.underWay() {
 		return
 	}
 	n.state = s
@@ -126,7 +127,7 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 			v.Stage, v.Text = power.StageFailed, n.whyOn()
 		}
 	})
-	if !slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.state == draining }) {
+	if !slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.state.underWay() }) {
 		r.running = slices.DeleteFunc(r.running, func(x *drain) bool { return x == d })
 		d.over()
 	}
@@ -152,7 +153,7 @@ func (r *drains) cancelled() []view.Line {
 	var nodes []string
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if d.by == drainerShutdown || n.state == draining {
+			if d.by == drainerShutdown || n.state.underWay() {
 				nodes = append(nodes, n.node)
 			}
 		}
@@ -166,7 +167,7 @@ func (r *drains) askAboutHeld() {
 	now := r.now()
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if d.by != drainerTrial && n.state == draining && !n.askAt.IsZero() && !now.Before(n.askAt) {
+			if d.by != drainerTrial && n.state.underWay() && !n.askAt.IsZero() && !now.Before(n.askAt) {
 				r.ask(d, n)
 			}
 		}
@@ -177,7 +178,7 @@ func (r *drains) askAboutHeld() {
 func (r *drains) of(nodes ...string) (*drain, *nodeDrain) {
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if n.state == draining && slices.Contains(nodes, n.node) {
+			if n.state.underWay() && slices.Contains(nodes, n.node) {
 				return d, n
 			}
 		}
@@ -185,14 +186,12 @@ func (r *drains) of(nodes ...string) (*drain, *nodeDrain) {
 	return nil, nil
 }
 
-// ask asks what to do about a drain that is under way, until it is over.
+// ask asks what to do about a drain that is under way, until it is over; after any other question.
 func (r *drains) ask(d *drain, n *nodeDrain) {
-	if n.asking {
+	if r.opt.Questions.first() != nil {
 		return
 	}
-	n.asking = true
-	r.opt.Questions.follow(func() (view.Question, bool) { return n.question(d.by), n.state == draining }, func(a view.Answer) {
-		n.asking = false
+	r.opt.Questions.follow(func() (view.Question, bool) { return n.question(d.by), n.state.underWay() }, func(a view.Answer) {
 		switch a.Choice {
 		case drainOn:
 			r.decide(d, n, drainCut)

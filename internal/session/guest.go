@@ -53,6 +53,8 @@ type (
 		Node string
 		At   time.Time
 	}
+	// PlannedOff: a node has gone down whose machine somebody else has switched off by plan.
+	PlannedOff struct{ Node, By string }
 	// Draining: the operator has nodes drained before they are shut down.
 	Draining struct{ Nodes []string }
 	// LoadStarted: the operator has started a load, of that number.

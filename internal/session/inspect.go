@@ -42,7 +42,10 @@ type inspections struct {
 
 // ask switches to another object.
 func (l *inspections) ask(wanted view.Inspect) {
-	l.close()
+	if l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
 	l.wanted, l.shown, l.log, l.asking = wanted, nil, nil, false
 	switch {
 	case wanted == view.Inspect{}:
@@ -50,26 +53,14 @@ func (l *inspections) ask(wanted view.Inspect) {
 		l.shown = &view.Inspection{Inspect: wanted, Err: "there is no cluster to query"}
 	default:
 		l.reading, l.cancel = context.WithCancel(l.loop.ctx)
-		if wanted.List != "" {
-			l.list()
-			return
-		}
-		l.describe()
-	}
-}
-
-// close ends all reads.
-func (l *inspections) close() {
-	if l.cancel != nil {
-		l.cancel()
-		l.cancel = nil
+		l.read()
 	}
 }
 
 // refresh reads an object again that has changed since.
 func (l *inspections) refresh() {
 	if l.cancel != nil && l.wanted.List == "" && !l.asking && l.now().Sub(l.asked) >= describeAgain && l.object() != l.seen {
-		l.describe()
+		l.read()
 	}
 }
 
@@ -94,45 +85,29 @@ func (l *inspections) object() any {
 	return *w // the pointers of jobs and services differ each time
 }
 
-// describe requests the object, and then its log if the screen shows it.
-func (l *inspections) describe() {
+// read requests the object, and then its log if the screen shows it; or the list of a kind.
+func (l *inspections) read() {
 	l.asking, l.asked, l.seen = true, l.now(), l.object()
-	reading, of := l.reading, l.wanted.Of
-	var object *cluster.Description
+	reading, wanted := l.reading, l.wanted
+	next := &view.Inspection{Inspect: wanted}
 	async(l.loop, describeWithin, func(ctx context.Context) (err error) {
-		object, err = l.opt.Inspect.Describe(ctx, of)
+		if wanted.List != "" {
+			namespaces := strings.FieldsFunc(wanted.Namespaces, func(r rune) bool { return r == ',' })
+			next.Listing, err = l.opt.Inspect.List(ctx, wanted.List, namespaces)
+			return err
+		}
+		next.Object, err = l.opt.Inspect.Describe(ctx, wanted.Of)
 		return err
 	}, func(err error) {
 		if reading.Err() == nil { // otherwise the operator inspects another object
-			l.asking = false
-			l.told(object, err)
+			l.told(next, err)
 		}
 	})
 }
 
-// list reads the list of a kind, once.
-func (l *inspections) list() {
-	reading, wanted := l.reading, l.wanted
-	next := &view.Inspection{Inspect: wanted}
-	namespaces := strings.FieldsFunc(wanted.Namespaces, func(r rune) bool { return r == ',' })
-	async(l.loop, describeWithin, func(ctx context.Context) (err error) {
-		next.Listing, err = l.opt.Inspect.List(ctx, wanted.List, namespaces)
-		return err
-	}, func(err error) {
-		if reading.Err() != nil {
-			return
-		}
-		next.At = l.now()
-		if err != nil {
-			next.Err = err.Error()
-		}
-		l.shown = next
-	})
-}
-
-// told stores an answer about the object.
-func (l *inspections) told(object *cluster.Description, err error) {
-	next := &view.Inspection{Inspect: l.wanted, Object: object}
+// told stores an answer; after an error the screen keeps the object.
+func (l *inspections) told(next *view.Inspection, err error) {
+	l.asking, next.At = false, l.now()
 	if err != nil {
 		next.Err = err.Error()
 		if l.shown != nil {
@@ -140,8 +115,8 @@ func (l *inspections) told(object *cluster.Description, err error) {
 		}
 	}
 	l.shown = next
-	if l.wanted.Log && l.log == nil && object != nil {
-		l.readLog(object)
+	if l.wanted.Log && l.log == nil && err == nil {
+		l.readLog(next.Object)
 	}
 }
 

@@ -99,7 +99,7 @@ func TestALongLogIsBounded(t *testing.T) {
 	for _, l := range lines {
 		size += len(l)
 	}
-	if len(lines) != 1000 || size > 256<<10 || !f.Inspection.Cut || lines[999] != "last" || lines[997] != "line 4999" {
+	if len(lines) != 1000 || size > 4<<20 || !f.Inspection.Cut || lines[999] != "last" || lines[997] != "line 4999" {
 		t.Errorf("%d lines, %d bytes, cut %v, ending in %.20q", len(lines), size, f.Inspection.Cut, lines[len(lines)-1])
 	}
 }

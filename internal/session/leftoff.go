@@ -79,15 +79,12 @@ func (m *machines) standing(node string) power.Standing {
 	return power.StandsOn
 }
 
-// polled reports whether there is a reading of a node's machine.
-func (m *machines) polled(node string) bool { return !m.views[node].Reading.RequestedAt.IsZero() }
-
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
 	switch standing := m.standing(node); {
 	case m.views[node].GoesOff():
 		return "being switched off"
-	case !m.polled(node):
+	case m.views[node].Reading.RequestedAt.IsZero(): // not polled yet
 		return fmt.Sprintf("listed as %s after a request of %s, and not polled yet", standing, m.leftOff[node].Before.Asked.Local().Format(time.DateTime))
 	case standing == power.MayGoOff:
 		return "on, but may still go off by a request from here"
@@ -146,6 +143,22 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	}
 	if changed {
 		m.readLeftOff()
+	}
+}
+
+// sayPlanned reports the machines that somebody else switches off by plan. was is the snapshot before.
+func (m *machines) sayPlanned(was, s *cluster.Snapshot) {
+	if s.Link.State != cluster.LinkLive {
+		return
+	}
+	for _, node := range m.plans.Follow(was, s, m.now()) {
+		if m.standing(node) == power.StandsOn { // otherwise the timeline has the request
+			by := m.plans[node].By
+			e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
+			e.Kind = string(cluster.KindNode)
+			m.say(e)
+			m.guest.Handle(PlannedOff{node, by})
+		}
 	}
 }
 

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// logLines and logBytes bound the stored part of a log, and logLine one line.
+	// logLines bounds the stored part of a log, and logLine one line.
 	logLines = 1000
-	logBytes = 256 << 10
 	logLine  = 4 << 10
 )
 
@@ -26,7 +25,6 @@ type logTail struct {
 
 	mu    sync.Mutex
 	lines []string
-	bytes int
 	cut   bool
 	ended bool
 	err   error
@@ -57,9 +55,7 @@ func (t *logTail) add(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lines = append(t.lines, line)
-	t.bytes += len(line)
-	for len(t.lines) > logLines || t.bytes > logBytes {
-		t.bytes -= len(t.lines[0])
+	if len(t.lines) > logLines {
 		t.lines, t.cut = t.lines[1:], true
 	}
 	t.changed()

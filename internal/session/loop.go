@@ -143,8 +143,6 @@ func newPace() *pace {
 	return &pace{timer: time.NewTimer(0), limit: rate.NewLimiter(framesASecond, framesAtOnce), armed: true}
 }
 
-func (p *pace) due() <-chan time.Time { return p.timer.C }
-
 // shown: a frame is handed out at now.
 func (p *pace) shown(now time.Time) { p.armed, p.last = false, now }
 
@@ -156,5 +154,3 @@ func (p *pace) stirred(now time.Time) {
 	p.armed = true
 	p.timer.Reset(max(p.limit.ReserveN(now, 1).DelayFrom(now), leastGap-now.Sub(p.last)))
 }
-
-func (p *pace) stop() { p.timer.Stop() }

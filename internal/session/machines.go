@@ -11,6 +11,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/planned"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -42,12 +43,13 @@ type machines struct {
 	// crossed has, of nodes whose machines are another node's, when that machine was proven off.
 	crossed map[string]time.Time
 	spans   *outage.Spans
+	plans   planned.Offs
 }
 
 func newMachines(l *loop) *machines {
 	return &machines{
 		loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{},
-		outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}, spans: outage.NewSpans(),
+		outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}, spans: outage.NewSpans(), plans: planned.Offs{},
 	}
 }
 
@@ -134,12 +136,11 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 
 // read stores a reading of a machine's state and reports a change.
 func (m *machines) read(node string, r power.Reading) {
-	v := m.views[node]
-	old := v.Reading
+	old := m.views[node].Reading
 	if r.RequestedAt.Before(old.RequestedAt) {
 		return // a late answer describes an earlier state
 	}
-	v.Reading = r
+	m.update(node, func(v *view.MachineView) { v.Reading = r })
 	if r.State == power.Off || r.State == power.On {
 		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: r.State == power.Off, At: r.Arrived})
 	}
@@ -150,7 +151,6 @@ func (m *machines) read(node string, r power.Reading) {
 		m.learn(node, outage.Fact{Kind: outage.MachineOn, At: at})
 	}
 	m.guest.Handle(Reading{node, r})
-	m.views[node] = v
 	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
 		return
 	}
@@ -175,10 +175,7 @@ func (m *machines) provenOff() map[string]bool {
 // shown returns the views of all machines.
 func (m *machines) shown() map[string]view.MachineView {
 	out := maps.Clone(m.views)
-	for node := range m.bindings {
-		out[node] = m.view(node)
-	}
-	for node := range m.leftOff {
+	for _, node := range slices.AppendSeq(m.off(), maps.Keys(m.bindings)) {
 		out[node] = m.view(node)
 	}
 	return out
@@ -239,14 +236,14 @@ func (m *machines) show(a power.Action, stage power.Stage, text string, nodes ..
 	}
 }
 
-// learn applies a fact to the outage of a node, and reports whether it has taken another step.
-func (m *machines) learn(node string, f outage.Fact) bool {
+// learn applies a fact to the outage of a node.
+func (m *machines) learn(node string, f outage.Fact) {
 	o := m.outages[node]
 	if o == nil {
 		o = &outage.Outage{}
 		m.outages[node] = o
 	}
-	return o.Apply(f)
+	o.Apply(f)
 }
 
 // boot returns what the newest snapshot shows of a node's boot.

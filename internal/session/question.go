@@ -173,23 +173,25 @@ func outlook(f *forecast.Forecast) (out []string) {
 	return out
 }
 
+// preview returns what the guards find before switching the machines.
+func (w *switching) preview(ctx context.Context, a view.AskPower, assumed power.Assumption) (power.Question, error) {
+	if w.switcher == nil {
+		return power.Question{}, w.missing()
+	}
+	return w.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
+}
+
 // Preview returns the question before switching the machines. It is safe for concurrent
 // use.
 func (s *Session) Preview(ctx context.Context, a view.AskPower, assumed power.Assumption) (view.Question, error) {
-	if s.switching.switcher == nil {
-		return view.Question{}, s.switching.missing()
-	}
-	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
+	q, err := s.switching.preview(ctx, a, assumed)
 	return s.switching.question(q), err
 }
 
 // Refused is why lightsout would never switch the machines off, whenever it tried; nil if it may. With auto
 // nobody is there to type a confirmation. It is safe for concurrent use.
 func (s *Session) Refused(ctx context.Context, a view.AskPower, assumed power.Assumption, auto bool) error {
-	if s.switching.switcher == nil {
-		return s.switching.missing()
-	}
-	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
+	q, err := s.switching.preview(ctx, a, assumed)
 	switch lasting := q.Lasting(); {
 	case err != nil:
 		return err

@@ -42,7 +42,9 @@ func (l *Questions) Ask(ctx context.Context, q view.Question) (view.Answer, erro
 	case a := <-got:
 		return a, nil
 	case <-ctx.Done():
-		l.withdraw(shown)
+		l.mu.Lock()
+		l.open = slices.DeleteFunc(l.open, func(x *asked) bool { return x == shown })
+		l.mu.Unlock()
 		l.signal()
 		return view.Answer{}, ctx.Err()
 	}
@@ -89,12 +91,6 @@ func (l *Questions) renew() {
 		}
 		return !still
 	})
-}
-
-func (l *Questions) withdraw(a *asked) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open = slices.DeleteFunc(l.open, func(x *asked) bool { return x == a })
 }
 
 // first returns the question on the screen; nil if there is none.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/restore"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -47,22 +45,15 @@ func (w *switching) bringBack() {
 
 // restoreQuestion offers to power on what an earlier run has left off.
 func (w *switching) restoreQuestion() (view.Question, bool) {
-	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
+	q := view.Question{Kind: view.QuestionRestore, Title: "Power on what lightsout asked to go off?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
 	off := w.machines.lines("lightsout asked these to go off, and its journal still lists them:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
-	switch own := w.machines.own(); {
+	switch {
 	case off == nil:
-	case !slices.ContainsFunc(own, w.machines.polled):
-		q.Title = "Machines may be off"
-	case !slices.ContainsFunc(own, func(n string) bool { return w.machines.standing(n) != power.MayGoOff }):
-		q.Title = "Machines may still go off"
-	}
-	if cordoned != nil {
+		q.Title, q.Choices[1].Label = "Uncordon what lightsout cordoned?", "Uncordon"
+	case cordoned != nil:
 		q.Choices[1].Label = "Power on and uncordon"
-		if off == nil {
-			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
-		}
 	}
 	open := len(q.Lines) > 0
 	q.Lines = append(q.Lines, w.machines.takenLines()...)
@@ -76,29 +67,13 @@ func (w *switching) owners(ctx context.Context) map[string]power.Ownership {
 	return w.switcher.Owners(state.Nodes)
 }
 
-// others returns who else has switched machines off, unless this journal has since. It is safe for concurrent use.
-func (w *switching) others(ctx context.Context) (out []power.Ownership) {
-	owners := w.owners(ctx)
-	for _, node := range slices.Sorted(maps.Keys(owners)) {
-		if o := owners[node]; o.Owner != power.Ours {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-// takenOverEvery is the least time between two looks for machines that others have
-// switched off since, while the nodes do not change.
-const takenOverEvery = 5 * time.Second
-
 // findTakenOver looks which machines of the journal others have switched off since, and
 // names each once.
-func (w *switching) findTakenOver(s *cluster.Snapshot) {
-	same := w.takenIn != nil && s.SameNodes(w.takenIn)
-	if w.switcher == nil || len(w.machines.leftOff) == 0 || w.taking || same && w.now().Before(w.takenNext) {
+func (w *switching) findTakenOver() {
+	if w.switcher == nil || len(w.machines.leftOff) == 0 || w.taking {
 		return
 	}
-	w.takenIn, w.takenNext, w.taking = s, w.now().Add(takenOverEvery), true
+	w.taking = true
 	async(w.loop, apiTimeout, w.owners, func(taken map[string]power.Ownership) {
 		maps.DeleteFunc(taken, func(n string, o power.Ownership) bool { return restore.DecideOwn(n, o).Do != restore.Leave })
 		for n, by := range taken {

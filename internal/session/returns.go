@@ -1,8 +1,6 @@
 package session
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,9 +10,6 @@ import (
 	"lightsout/internal/view"
 	"lightsout/power"
 )
-
-// sentTogether is the time within which requests to power on count as one in the forecast.
-const sentTogether = 5 * time.Second
 
 // poweredOn records that machines receive power-on requests now.
 func (m *machines) poweredOn(nodes []string) {
@@ -57,22 +52,20 @@ func (m *machines) sayReturns(ready []string) {
 	}
 }
 
-// awaited describes the returns to wait for, one for the machines whose requests were sent together.
-func (m *machines) awaited() (lines []string) {
-	var sent []string
+// awaited describes the returns to wait for, in one line; nil if there are none.
+func (m *machines) awaited() []string {
+	var nodes []string
+	first := m.now()
 	for n, o := range m.outages {
 		if o.Awaited() && o.Step() == outage.StepOn {
-			sent = append(sent, n)
+			nodes = append(nodes, n)
+			first = slices.MinFunc([]time.Time{first, o.At[outage.StepOn]}, time.Time.Compare)
 		}
 	}
-	on := func(n string) time.Time { return m.outages[n].At[outage.StepOn] }
-	slices.SortFunc(sent, func(a, b string) int { return cmp.Or(on(a).Compare(on(b)), cmp.Compare(a, b)) })
-	for len(sent) > 0 {
-		first := on(sent[0])
-		together := slices.DeleteFunc(slices.Clone(sent), func(n string) bool { return on(n).Sub(first) > sentTogether })
-		sent = sent[len(together):]
-		slices.Sort(together)
-		lines = append(lines, fmt.Sprintf("%s Ready again (powered on %s ago)", text.List(together), text.Span(m.now().Sub(first))))
+	if len(nodes) == 0 {
+		return nil
 	}
-	return lines
+	slices.Sort(nodes)
+	ago := text.Noun(len(nodes), "", "the first ") + "powered on " + text.Span(m.now().Sub(first)) + " ago"
+	return []string{text.List(nodes) + " Ready again (" + ago + ")"}
 }

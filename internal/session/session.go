@@ -154,7 +154,9 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	s.ctx, s.guest = ctx, guest
 	defer close(s.frames)
 	s.rec.follower.Store(s)
-	s.start()
+	s.say(view.NewEvent(view.CodeSessionStarted, "lightsout", view.Facts{}))
+	s.switching.readJournal()
+	s.moving.begin()
 	if s.opt.Narrowed != "" {
 		s.warn(view.LaneLink, "", s.opt.Narrowed)
 	}
@@ -180,7 +182,7 @@ func (s *Session) turns() {
 	}
 	s.tick()
 	p := newPace()
-	defer p.stop()
+	defer p.timer.Stop()
 	for s.departure.state != gone {
 		// Data that may change thousands of times a second is read when a frame is
 		// due.
@@ -203,7 +205,7 @@ func (s *Session) turns() {
 		case <-s.rec.timeline.Changed():
 		case <-ticker.C:
 			s.tick()
-		case <-p.due():
+		case <-p.timer.C:
 			p.shown(time.Now())
 			select {
 			case <-changed:
@@ -222,12 +224,6 @@ func (s *Session) turns() {
 	}
 }
 
-func (s *Session) start() {
-	s.say(view.NewEvent(view.CodeSessionStarted, "lightsout", view.Facts{}))
-	s.switching.readJournal()
-	s.moving.begin()
-}
-
 func (s *Session) tick() {
 	now := s.now()
 	if pause := clock.Pause(now, s.ticked); pause > 0 {
@@ -235,6 +231,7 @@ func (s *Session) tick() {
 	}
 	s.ticked = now
 	s.observe()
+	s.switching.findTakenOver()
 	s.drains.askAboutHeld()
 	s.inspections.refresh()
 	if s.snapshot != nil {
@@ -264,8 +261,8 @@ func (s *Session) observe() {
 	s.cordons.settle(s.switching.draining)
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
-	s.switching.findTakenOver(snap)
 	s.machines.sayReturns(ready)
+	s.machines.sayPlanned(was, snap)
 	s.guest.Handle(snap)
 }
 

@@ -132,6 +132,14 @@ func (w *still) Snapshot() *cluster.Snapshot {
 	return w.s
 }
 
+// show sets the snapshot.
+func (w *still) show(s *cluster.Snapshot) {
+	w.mu.Lock()
+	w.s = s
+	w.mu.Unlock()
+	w.changed <- struct{}{}
+}
+
 func (w *still) WantKubelets(nodes ...string) { w.wanted.Store(&nodes) }
 
 func (w *still) Confirm(context.Context) error { return nil }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -29,12 +30,8 @@ type switching struct {
 
 	requests  []*request
 	sweepNext time.Time // when to sweep the notes again
-	// takenIn is the snapshot in which findTakenOver looked last, takenNext when to look
-	// again, and taking: it looks now.
-	takenIn   *cluster.Snapshot
-	takenNext time.Time
-	taking    bool
-	greeted   bool // lightsout has asked about the machines that an earlier run left off
+	taking    bool      // findTakenOver looks now
+	greeted   bool      // lightsout has asked about the machines that an earlier run left off
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -128,9 +125,6 @@ func (w *switching) needed(a view.AskPower) []string {
 		}
 	}
 	w.warn(view.LanePower, done[0], why)
-	for _, n := range done {
-		w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageDone, why })
-	}
 	return slices.DeleteFunc(nodes, func(n string) bool { return !may(n) })
 }
 
@@ -186,7 +180,7 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 	a, err := x.w.opt.Questions.Ask(ctx, x.w.question(q, also...))
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
-		x.w.post(func() { x.agreed("polling the machine once more") })
+		x.w.post(x.agreed)
 	}
 	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
 }
@@ -217,9 +211,10 @@ func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.L
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
 		}
 	}
-	for _, o := range x.w.others(ctx) {
-		if !slices.Contains(nodes, o.Other.Node) { // the guards name those
-			lines = append(lines, view.Line{Level: view.Warning, Text: o.Other.Node + " " + o.SwitchedOff()})
+	owners := x.w.owners(ctx)
+	for _, n := range slices.Sorted(maps.Keys(owners)) {
+		if by := owners[n]; by.Owner != power.Ours && !slices.Contains(nodes, n) { // the guards name those
+			lines = append(lines, view.Line{Level: view.Warning, Text: n + " " + by.SwitchedOff()})
 		}
 	}
 	if x.trial == nil && x.w.opt.RecordsOutages {
@@ -229,9 +224,9 @@ func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.L
 }
 
 // agreed shows the actions after the operator's yes.
-func (x *request) agreed(text string) {
+func (x *request) agreed() {
 	x.stage = agreed
-	x.w.machines.busy(x.action, text, x.nodes...)
+	x.w.machines.busy(x.action, "polling the machine once more", x.nodes...)
 }
 
 // acting marks the start of the action. The clock's zero and the guest come before the
@@ -326,16 +321,10 @@ func (w *switching) sweepNotes(s *cluster.Snapshot) {
 	if w.switcher == nil || w.opt.ReadOnly || len(w.requests) > 0 || w.now().Before(w.sweepNext) || s.Link.State != cluster.LinkLive {
 		return
 	}
-	now := w.now()
-	w.sweepNext = now.Add(sweepEvery)
+	w.sweepNext = w.now().Add(sweepEvery)
 	w.spawn(func() {
-		var noted []power.Node
-		for _, n := range s.Nodes() {
-			if n.Gone.IsZero() && n.Annotations[power.AnnotationSwitchedOff] != "" {
-				noted = append(noted, nodeOf(s, n, now))
-			}
-		}
-		w.switcher.Sweep(noted)
+		state, _ := ClusterReader{Watcher: w.opt.Watcher, Now: w.now}.State(w.ctx) // the snapshot is there
+		w.switcher.Sweep(state.Nodes)
 	})
 }
 

@@ -33,7 +33,7 @@ func (x *request) progress(pr power.Progress) {
 		w.machines.onProgress(pr)
 	}
 	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
-	e.At, e.Level = pr.At, stageLevel(pr.Stage)
+	e.At, e.Level = pr.At, stageLevels[pr.Stage]
 	w.say(e)
 	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
 		w.readJournal()
@@ -131,7 +131,5 @@ func (w *switching) poweringOn(node string) bool {
 	})
 }
 
-// stageLevel returns the level of a step of a power operation.
-func stageLevel(p power.Stage) view.Level {
-	return map[power.Stage]view.Level{power.StageDone: view.Good, power.StageFailed: view.Bad, power.StageUncertain: view.Warning}[p] // else Info
-}
+// stageLevels are the levels of the steps of a power operation; else Info.
+var stageLevels = map[power.Stage]view.Level{power.StageDone: view.Good, power.StageFailed: view.Bad, power.StageUncertain: view.Warning}

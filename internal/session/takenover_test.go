@@ -134,7 +134,7 @@ func TestTheNextStartCallsNoMachineOffBeforeItIsPolled(t *testing.T) {
 	}
 	close(u.until)
 	y.frame("it is polled", func(f *view.Frame) bool {
-		return f.Question != nil && f.Question.Title == "Machines are still off" && strings.Contains(questionText(f.Question), "kube-node3: still off")
+		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3: still off")
 	})
 	y.stop()
 	y.waitEnd()
@@ -251,4 +251,30 @@ func TestLeavingPowersOnNoMachineThatItsQuestionDidNotName(t *testing.T) {
 		s.answer("quit", "leave")
 		s.waitEnd()
 	}
+}
+
+// The timeline says who else switches a machine off by plan; of the operator's own it has the request.
+func TestTheTimelineSaysWhoElseSwitchesAMachineOff(t *testing.T) {
+	t.Parallel()
+	b := newBoard(workers...)
+	w := &still{s: mdxSnapshot(), changed: make(chan struct{}, 1)}
+	x := run(t, t.TempDir(), b, b, w, session.Options{}, nil)
+	x.press(power.ActionOff, "yes", "kube-node3")
+	x.off("kube-node3")
+	for _, down := range []cluster.Tri{cluster.TriTrue, cluster.TriFalse} {
+		s := mdxSnapshot()
+		for _, name := range []string{"kube-node3", "kube-node4"} {
+			n := s.Node(name)
+			n.Annotations = map[string]string{power.AnnotationSwitchedOff: power.Note{By: "tanaka@jump-7", ID: name, At: time.Now()}.Text()}
+			n.Ready = down
+		}
+		w.show(s)
+		x.frame("the nodes of the snapshot", func(f *view.Frame) bool { return f.Snapshot == s })
+	}
+	f := x.frame("who switched kube-node4 off", func(f *view.Frame) bool { return hasCode(f, view.CodePlannedOff, "kube-node4") })
+	if hasCode(f, view.CodePlannedOff, "kube-node3") {
+		t.Errorf("%+v", f.Events)
+	}
+	x.stop()
+	x.waitEnd()
 }

@@ -78,7 +78,7 @@ func newWatch(p *plant, dir string, keep int64) *watch {
 	})
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: "sim", Dir: w.dir, Timeline: rec.Timeline(), Load: load, Every: recording.Every, Past: recording.Past, PastBytes: recording.MemoryMB << 20,
-		Steady: recording.Steady, KeepBytes: keep, Notify: w.notify, Host: recorder.Headless(func(line string) { w.tell("recorder: %s", line) }), Now: time.Now,
+		Steady: recording.Steady, KeepBytes: keep, Notify: w.notify, Print: func(line string) { w.tell("recorder: %s", line) }, Now: time.Now,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	inner, stopWatching := context.WithCancel(context.Background())

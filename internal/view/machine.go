@@ -28,12 +28,12 @@ func MachineText(b power.Binding) string {
 	}
 	var parts []string
 	if b.Off != nil {
-		parts = append(parts, "off: "+named(b.Off, b.Off.Title()))
+		parts = append(parts, "off: "+plainly(b.Off, b.Off.Title())+level(b.Off))
 	} else if b.OffErr != nil {
 		parts = append(parts, "off: "+b.OffErr.Error())
 	}
 	if b.On != nil {
-		parts = append(parts, "on: "+named(b.On, b.On.Title()))
+		parts = append(parts, "on: "+plainly(b.On, b.On.Title())+level(b.On))
 	} else if b.OnErr != nil {
 		parts = append(parts, "on: "+b.OnErr.Error())
 	}
@@ -54,8 +54,6 @@ func MachineName(node string, m *power.Machine) string {
 	return plainly(m, name)
 }
 
-func named(m *power.Machine, name string) string { return plainly(m, name) + level(m) }
-
 // plainly is the driver with a name of the machine, and with its address.
 func plainly(m *power.Machine, name string) string {
 	if m.Driver == "ssh" {
@@ -73,7 +71,7 @@ func level(m *power.Machine) string {
 	switch level := m.Params[power.ParamServiceLevel]; {
 	case level == "" || m.Driver == "ssh":
 		return ""
-	case level == spot:
+	case level == "spot":
 		return ", spot: " + m.Driver + " may refuse to start it when it is short of capacity"
 	case m.Params[power.ParamServiceLevelFrom] == power.ServiceLevelAssumed:
 		return ", service level " + level + " (assumed)"
@@ -82,17 +80,7 @@ func level(m *power.Machine) string {
 	}
 }
 
-// spot is the service level of machines that may be without one.
-const spot = "spot"
-
 // SwitchVerb is what an action does, for people.
 func SwitchVerb(a power.Action) string {
-	switch a {
-	case power.ActionOn:
-		return "Power on"
-	case power.ActionOff:
-		return "Pull the plug on"
-	default:
-		return "Shut down"
-	}
+	return map[power.Action]string{power.ActionOn: "Power on", power.ActionOff: "Pull the plug on", power.ActionShutdown: "Shut down"}[a]
 }
