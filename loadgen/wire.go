@@ -53,9 +53,6 @@ func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) 
 			method = http.MethodPost
 		}
 	}
-	if method == http.MethodConnect {
-		return "", nil, fmt.Errorf("load: the method CONNECT is not supported")
-	}
 	return method, bodies, nil
 }
 
