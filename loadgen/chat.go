@@ -195,14 +195,9 @@ func (c *chatStream) chunk(chunk *chatChunk, now time.Time) {
 	}
 }
 
-// other takes lines that are no field of an event stream. llama.cpp once
-// wrote errors as a field of its own, "error: {...}".
+// other takes lines that are no field of an event stream.
 func (c *chatStream) other(line []byte) {
 	c.progress()
-	if rest, ok := bytes.CutPrefix(line, []byte("error:")); ok && !c.over() {
-		c.fail(errorText(bytes.TrimSpace(rest)))
-		return
-	}
 	c.stray = c.hide(string(line))
 }
 

@@ -19,7 +19,7 @@ type conn struct {
 	net.Conn          // to read and write: TLS, if any
 	raw      net.Conn // to close
 	br       *bufio.Reader
-	r        *request
+	r        *flight
 	idle     time.Time
 	remote   string
 }
@@ -49,10 +49,10 @@ func (cl *client) dial(ctx context.Context, addr string) (c, raw net.Conn, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	if !cl.route.wire.tls {
+	if cl.tls == nil {
 		return raw, raw, nil
 	}
-	t := tls.Client(raw, cl.route.tls)
+	t := tls.Client(raw, cl.tls)
 	if err := t.HandshakeContext(ctx); err != nil {
 		raw.Close()
 		return nil, nil, fmt.Errorf("no TLS with %s: %s%w", addr, tlsAdvice(err), err)
@@ -84,7 +84,7 @@ func tlsAdvice(err error) string {
 
 // connect returns a connection for the request, with the time of its set-up
 // in the record.
-func (cl *client) connect(r *request, e *entry) (*conn, error) {
+func (cl *client) connect(r *flight, e *entry) (*conn, error) {
 	r.Reused = false
 	if cl.opts.Target.Reuse {
 		now := cl.now()
@@ -106,7 +106,7 @@ func (cl *client) connect(r *request, e *entry) (*conn, error) {
 	return cl.use(r, c)
 }
 
-func (cl *client) use(r *request, c *conn) (*conn, error) {
+func (cl *client) use(r *flight, c *conn) (*conn, error) {
 	r.Remote, r.Connected = c.remote, r.now()
 	if !r.attach(c.raw) {
 		c.discard()

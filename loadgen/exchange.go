@@ -3,6 +3,7 @@ package loadgen
 import (
 	"bytes"
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -21,21 +23,35 @@ var proxyTexts = []string{"activator request timeout", "request timeout"}
 // buffers are for requests being put together and bodies being read.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
 
-// client carries requests to the target and reads its answers.
+// client carries requests to the target and reads its answers. It has what all requests share, and puts
+// that together once.
 type client struct {
 	*common
-	route *route
+	entries   []*entry
+	turn      atomic.Uint64   // the requests that have entered, if there are several entries
+	tls       *tls.Config     // nil: the target has none
+	transport *http.Transport // HTTP/2 only
+	// messages are the bodies, sent in turn: [1] those of a chat without stream_options, once the
+	// server has refused it.
+	messages       [2][]message
+	withoutOptions atomic.Bool
+	idPrefix       string
+	// template is a request without ID and body: for HTTP/2, and what answers are parsed for,
+	// since the method decides whether one has a body. It is only read.
+	template *http.Request
+	shown    string            // the URL without user, query and fragment
+	mask     *strings.Replacer // hides what must not be in an error
 }
 
 // hide hides the client's secrets in a text that a server may have written.
-func (cl *client) hide(text string) string { return cl.route.wire.mask.Replace(text) }
+func (cl *client) hide(text string) string { return cl.mask.Replace(text) }
 
 // maxTries is how often a request is sent that the server proves not to have processed.
 const maxTries = 6
 
 // refusesOptions reports whether the answer refuses a request because of its stream_options,
 // which older servers do not know: old vLLM by 400, those that FastAPI validates for by 422.
-func (r *request) refusesOptions(err error) bool {
+func (r *flight) refusesOptions(err error) bool {
 	var own *failure
 	return r.client.opts.Target.Profile == Chat && errors.As(err, &own) && (r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity) &&
 		strings.Contains(own.body, "stream_options")
@@ -43,25 +59,26 @@ func (r *request) refusesOptions(err error) bool {
 
 // exchange sends the request and reads the answer. The error is the reason when the
 // class is not ok.
-func (cl *client) exchange(r *request) (Class, error) {
-	r.begin()
+func (cl *client) exchange(r *flight) (Class, error) {
+	e := cl.enter(r)
+	r.Dial = r.now()
+	r.enter(waitDial, r.Dial)
 	send := cl.exchangeHTTP1
-	if cl.route.transport != nil {
+	if cl.transport != nil {
 		send = cl.exchangeHTTP2
 	}
-	e := cl.route.enter(r)
 	for try := 1; ; try++ {
-		bare := cl.route.wire.withoutOptions.Load()
-		all := cl.route.wire.messages[0]
+		bare := cl.withoutOptions.Load()
+		all := cl.messages[0]
 		if bare {
-			all = cl.route.wire.messages[1]
+			all = cl.messages[1]
 		}
 		err := send(r, e, &all[r.message%len(all)])
 		switch {
 		case r.aborted() != nil:
 			return r.judge(err)
 		case !bare && r.refusesOptions(err):
-			cl.route.wire.withoutOptions.Store(true)
+			cl.withoutOptions.Store(true)
 		case try == maxTries || !r.unprocessed(err):
 			return r.judge(err)
 		}
@@ -70,7 +87,7 @@ func (cl *client) exchange(r *request) (Class, error) {
 }
 
 // exchangeHTTP1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (cl *client) exchangeHTTP1(r *request, e *entry, m *message) error {
+func (cl *client) exchangeHTTP1(r *flight, e *entry, m *message) error {
 	c, err := cl.connect(r, e)
 	if err != nil {
 		return err
@@ -96,7 +113,7 @@ func (cl *client) exchangeHTTP1(r *request, e *entry, m *message) error {
 	if writeErr == nil {
 		r.wrote(r.now())
 	}
-	resp, err := readHead(c, cl.route.wire.request)
+	resp, err := readHead(c, cl.template)
 	if err != nil {
 		return cmp.Or(writeErr, err)
 	}
@@ -105,18 +122,18 @@ func (cl *client) exchangeHTTP1(r *request, e *entry, m *message) error {
 	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
 	err = cl.readAnswer(r, resp, *buf)
-	keep = err == nil && cl.opts.Target.Reuse && cl.route.wire.target.Profile != Chat &&
+	keep = err == nil && cl.opts.Target.Reuse && cl.opts.Target.Profile != Chat &&
 		!resp.Close && !r.Unframed && writeErr == nil && c.br.Buffered() == 0
 	return err
 }
 
 // readAnswer reads the answer after its headers.
-func (cl *client) readAnswer(r *request, resp *http.Response, buf []byte) error {
+func (cl *client) readAnswer(r *flight, resp *http.Response, buf []byte) error {
 	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
 		text, body := r.errorText(resp, buf)
 		return &failure{class, text, body}
-	case cl.route.wire.target.Profile == Chat:
+	case cl.opts.Target.Profile == Chat:
 		return cl.readChat(r, resp, buf)
 	}
 	return readPage(resp.Body, buf)
@@ -134,7 +151,7 @@ func (e *failure) Error() string { return e.text }
 
 // judge returns the class of an error: by the answer, else the client's own cause, else
 // the phase, then the system's error.
-func (r *request) judge(err error) (Class, error) {
+func (r *flight) judge(err error) (Class, error) {
 	if err == nil {
 		return ClassOK, nil
 	}
@@ -144,7 +161,7 @@ func (r *request) judge(err error) (Class, error) {
 	}
 	connected, answered := !r.Connected.IsZero(), !r.FirstByte.IsZero()
 	class := classify(connected, answered, err)
-	if class == ClassReset && r.Reused && !answered && r.client.route.transport == nil {
+	if class == ClassReset && r.Reused && !answered && r.client.transport == nil {
 		return ClassStale, fmt.Errorf("the kept connection was closed before an answer came, perhaps because it was idle: %w", err)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -177,7 +194,7 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 
 // errorText puts an answer's status and the beginning of its body into words, and returns that
 // beginning.
-func (r *request) errorText(resp *http.Response, buf []byte) (text, body string) {
+func (r *flight) errorText(resp *http.Response, buf []byte) (text, body string) {
 	r.enter(waitRest, r.now())
 	n, _ := io.ReadFull(resp.Body, buf[:4096])
 	text, body = fmt.Sprintf("the server answered %d", resp.StatusCode), string(buf[:n])
@@ -212,7 +229,7 @@ func readPage(body io.Reader, buf []byte) error {
 }
 
 // readChat follows a streamed chat to its end mark.
-func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
+func (cl *client) readChat(r *flight, resp *http.Response, buf []byte) error {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
 		text, _ := r.errorText(resp, buf)
 		return &failure{class: ClassTruncated, text: "no event stream came: " + text}

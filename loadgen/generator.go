@@ -49,8 +49,7 @@ func New(o Options) (*Generator, error) {
 	}
 	c := &common{opts: o, now: o.Now, ledger: newLedger(o.WindowLimit)}
 	g := &Generator{common: c}
-	g.client = &client{common: c}
-	g.client.route, err = g.client.newRoute(o.Target)
+	g.client, err = newClient(c)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +179,7 @@ func (g *Generator) Close() {
 	g.stop(true, ClassCensored, "still in flight at the end")
 	g.cancel()
 	g.wg.Wait()
-	g.closing.Do(g.client.route.close)
+	g.closing.Do(g.client.close)
 	g.settle()
 }
 
@@ -200,7 +199,7 @@ func (g *Generator) Run() *Run {
 		Gauge:     g.sampler.gauge(now, capacity, target, limited),
 		Seconds:   l.time.seconds(now),
 		LastError: l.single.lastError(),
-		URL:       g.client.route.wire.shown,
+		URL:       g.client.shown,
 	}
 	for _, r := range l.runs {
 		out.Tokens += r.Tokens
@@ -257,9 +256,9 @@ func (g *Generator) settle() {
 }
 
 // register schedules a request; the ledger's lock is held, and there is room.
-func (g *Generator) register(run *oneRun, now time.Time) *request {
+func (g *Generator) register(run *oneRun, now time.Time) *flight {
 	id := g.nextID()
-	r := &request{
+	r := &flight{
 		client: g.client, of: run, total: g.opts.Timeouts.Total, message: int(g.lastID - 1),
 		Record: Record{ID: id, Run: run.Number, Shape: run.Spec.Shape},
 	}
@@ -278,7 +277,7 @@ func (g *Generator) send(run *oneRun, due time.Time) {
 }
 
 // do carries a request through to its end.
-func (g *Generator) do(r *request) {
+func (g *Generator) do(r *flight) {
 	r.finish(g.client.exchange(r))
 	g.emit(r.Record)
 	g.ledger.end(r)
@@ -319,7 +318,7 @@ func (g *Generator) skip(run *oneRun, due time.Time, n int, text string) {
 // nextID is the ID of a further record; the ledger's lock is held.
 func (g *Generator) nextID() string {
 	g.lastID++
-	return g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
+	return g.client.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
 }
 
 // emit hands out a record.

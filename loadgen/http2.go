@@ -29,7 +29,7 @@ const (
 
 // unprocessed reports whether err proves that the server has not processed the request (RFC
 // 9113, sections 6.8 and 8.7): then it is sent again.
-func (r *request) unprocessed(err error) bool {
+func (r *flight) unprocessed(err error) bool {
 	if err == nil || !r.FirstByte.IsZero() {
 		return false
 	}
@@ -90,7 +90,7 @@ type remoteKey struct{}
 // newShared opens an HTTP/2 connection to addr.
 func (cl *client) newShared(ctx context.Context, addr string) (*sharedConn, error) {
 	remote := ""
-	cc, err := cl.route.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), cl.route.wire.request.URL.Scheme, addr)
+	cc, err := cl.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), cl.template.URL.Scheme, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (p *sharedPool) reserve() (found *sharedConn) {
 }
 
 // exchangeHTTP2 sends the request on an HTTP/2 connection and reads the answer.
-func (cl *client) exchangeHTTP2(r *request, e *entry, m *message) error {
+func (cl *client) exchangeHTTP2(r *flight, e *entry, m *message) error {
 	ctx := r.dialContext(cl.ctx)
 	c, reused, err := cl.take(ctx, e)
 	if err != nil {
@@ -173,12 +173,15 @@ func (cl *client) exchangeHTTP2(r *request, e *entry, m *message) error {
 			}
 		},
 	})
-	resp, err := c.RoundTrip(cl.route.wire.newRequest(ctx, r.ID, m))
+	resp, err := c.RoundTrip(cl.newRequest(ctx, r.ID, m))
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	r.answered()
+	// The headers may be here before the connection's goroutine has said that the request is written: then
+	// it counts as written since it was handed over.
+	r.wrote(r.Connected)
+	r.progress()
 	r.Status = resp.StatusCode
 	resp.Body = &countedBody{resp.Body, r}
 	buf := buffers.Get().(*[]byte)
@@ -189,7 +192,7 @@ func (cl *client) exchangeHTTP2(r *request, e *entry, m *message) error {
 // countedBody reports the bytes of a body to its request.
 type countedBody struct {
 	io.ReadCloser
-	r *request
+	r *flight
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {

@@ -12,9 +12,9 @@ import (
 // looking at the entries, so it can't drift away from them.
 type ledger struct {
 	mu     sync.Mutex
-	live   []*request // each knows its index
-	runs   []*oneRun  // by number, from 1
-	ended  []*Result  // of the runs that have come to rest, in that order
+	live   []*flight // each knows its index
+	runs   []*oneRun // by number, from 1
+	ended  []*Result // of the runs that have come to rest, in that order
 	time   timeline
 	single digest
 	// unsentRecords counts the unsent records that the ledger still has to deliver.
@@ -37,7 +37,7 @@ func (l *ledger) notify() {
 }
 
 // add makes r the entry of a request that is in flight from now on; mu is held.
-func (l *ledger) add(r *request, now time.Time) {
+func (l *ledger) add(r *flight, now time.Time) {
 	r.Scheduled = now
 	r.index = len(l.live)
 	l.place(r, now)
@@ -48,7 +48,7 @@ func (l *ledger) add(r *request, now time.Time) {
 }
 
 // place puts a request into the second of a moment; mu is held.
-func (l *ledger) place(r *request, at time.Time) {
+func (l *ledger) place(r *flight, at time.Time) {
 	if old := r.second; old != nil {
 		if old.At.Equal(at.Truncate(time.Second)) {
 			return
@@ -62,7 +62,7 @@ func (l *ledger) place(r *request, at time.Time) {
 }
 
 // end takes a request that has been finished off the entries in flight.
-func (l *ledger) end(r *request) {
+func (l *ledger) end(r *flight) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.live) - 1

@@ -108,9 +108,9 @@ func TestKeptConnections(t *testing.T) {
 		}
 		wait(t, g2)
 		waitFor(t, "the close to arrive", func() bool {
-			g2.client.route.entries[0].idle.mu.Lock()
-			defer g2.client.route.entries[0].idle.mu.Unlock()
-			return len(g2.client.route.entries[0].idle.conns) == 0 || !open(g2.client.route.entries[0].idle.conns[0].raw)
+			g2.client.entries[0].idle.mu.Lock()
+			defer g2.client.entries[0].idle.mu.Unlock()
+			return len(g2.client.entries[0].idle.conns) == 0 || !open(g2.client.entries[0].idle.conns[0].raw)
 		})
 	}
 	if tt := g2.Run().Totals; tt.OK != 3 {

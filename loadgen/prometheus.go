@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -57,6 +56,14 @@ func ActivatorMetrics(namespace string, revisions []string) Metrics {
 // requests.
 const mostRequests = 1e6
 
+// numberOfRequests returns an error if a server's number can't be one of requests.
+func numberOfRequests(v float64) error {
+	if v >= 0 && v <= mostRequests {
+		return nil
+	}
+	return fmt.Errorf("%g is not a number of requests", v)
+}
+
 var errAbsent = errors.New("is not among the metrics")
 
 // decodeMetrics reads the gauges of m. A required gauge that is missing is an error: it
@@ -92,8 +99,8 @@ func (m *Metrics) sum(family *dto.MetricFamily, name string) (sum float64, err e
 			continue
 		}
 		v := s.GetGauge().GetValue() + s.GetUntyped().GetValue() + s.GetCounter().GetValue()
-		if math.IsNaN(v) || v < 0 || v > mostRequests {
-			return 0, fmt.Errorf("%s is %g, which is not a number of requests", clean(name, 80), v)
+		if err := numberOfRequests(v); err != nil {
+			return 0, err
 		}
 		sum, seen = sum+v, true
 	}

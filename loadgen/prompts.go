@@ -19,15 +19,9 @@ var builtinPrompts = []string{
 	"Tell the story of a lighthouse keeper whose lamp goes out in a storm.",
 }
 
-// Bounds of a file of prompts.
-const (
-	maxPrompts   = 10_000
-	maxPromptLen = 1 << 20
-)
-
 // ParsePrompts reads prompts, one a line. Empty lines and lines that begin with "#" are
-// skipped; a backslash and an n stand for a line break. The error names the line that is too
-// long or is not UTF-8, or reports that there is no prompt or too many.
+// skipped; a backslash and an n stand for a line break. The error names the line that is
+// not UTF-8, or reports that there is no prompt.
 func ParsePrompts(data []byte) ([]string, error) {
 	var out []string
 	n := 0
@@ -35,14 +29,10 @@ func ParsePrompts(data []byte) ([]string, error) {
 		n++
 		text := strings.TrimSpace(line)
 		switch {
-		case len(line) > maxPromptLen:
-			return nil, fmt.Errorf("prompts: line %d is longer than %d bytes", n, maxPromptLen)
 		case text == "" || text[0] == '#':
 			continue
 		case !utf8.ValidString(text):
 			return nil, fmt.Errorf("prompts: line %d is not UTF-8", n)
-		case len(out) == maxPrompts:
-			return nil, fmt.Errorf("prompts: there are more than %d", maxPrompts)
 		}
 		out = append(out, strings.ReplaceAll(text, `\n`, "\n"))
 	}

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,8 @@ const (
 	readTime   = 300 * time.Millisecond
 )
 
-// request is one entry of the ledger, and the record of that request so far.
-type request struct {
+// flight is one request in flight: an entry of the ledger, and the record of the request so far.
+type flight struct {
 	client  *client
 	of      *oneRun
 	total   time.Duration // bounds the whole request; 0: no bound
@@ -63,19 +64,13 @@ type request struct {
 
 // now is the present moment on the request's one clock: the wall time at which
 // it was due plus monotonic time.
-func (r *request) now() time.Time { return r.Scheduled.Add(r.client.now().Sub(r.Scheduled)) }
+func (r *flight) now() time.Time { return r.Scheduled.Add(r.client.now().Sub(r.Scheduled)) }
 
 // lastProgress is when the answer last made progress; Scheduled before that.
-func (r *request) lastProgress() time.Time { return r.Scheduled.Add(time.Duration(r.last.Load())) }
-
-// begin starts the clocks of a request.
-func (r *request) begin() {
-	r.Dial = r.now()
-	r.enter(waitDial, r.Dial)
-}
+func (r *flight) lastProgress() time.Time { return r.Scheduled.Add(time.Duration(r.last.Load())) }
 
 // dialContext returns a context that ends when the request is aborted or over.
-func (r *request) dialContext(parent context.Context) context.Context {
+func (r *flight) dialContext(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
@@ -87,13 +82,13 @@ func (r *request) dialContext(parent context.Context) context.Context {
 }
 
 // enter begins a wait.
-func (r *request) enter(w waiting, now time.Time) {
+func (r *flight) enter(w waiting, now time.Time) {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	r.enterLocked(w, now)
 }
 
-func (r *request) enterLocked(w waiting, now time.Time) {
+func (r *flight) enterLocked(w waiting, now time.Time) {
 	r.wait, r.since = w, now
 	r.watch(now)
 	r.client.ledger.notify()
@@ -101,7 +96,7 @@ func (r *request) enterLocked(w waiting, now time.Time) {
 
 // attach begins the writing to a connection; an abort closes it, if it is not
 // nil. It reports false when the request has been aborted already.
-func (r *request) attach(c net.Conn) bool {
+func (r *flight) attach(c net.Conn) bool {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	r.conn = c
@@ -111,7 +106,7 @@ func (r *request) attach(c net.Conn) bool {
 
 // detach takes the connection back; it reports false when an abort has closed
 // it or will.
-func (r *request) detach() bool {
+func (r *flight) detach() bool {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	r.conn = nil
@@ -120,7 +115,7 @@ func (r *request) detach() bool {
 
 // wrote begins the wait for an answer, if none has begun yet: it may be called
 // by the connection's own goroutine at any time.
-func (r *request) wrote(now time.Time) {
+func (r *flight) wrote(now time.Time) {
 	l := r.client.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +128,7 @@ func (r *request) wrote(now time.Time) {
 }
 
 // expired is the timer's function.
-func (r *request) expired() {
+func (r *flight) expired() {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	r.armed = time.Time{}
@@ -142,7 +137,7 @@ func (r *request) expired() {
 
 // watch aborts the request if a bound has passed, and else sets the timer for
 // the next one; the lock is held. A timer that fires too early only comes here again.
-func (r *request) watch(now time.Time) {
+func (r *flight) watch(now time.Time) {
 	if r.over || r.cause != nil {
 		return
 	}
@@ -166,7 +161,7 @@ func (r *request) watch(now time.Time) {
 	last := r.lastProgress()
 	switch {
 	case r.wait == waitDial && passed(r.since, t.Connect):
-		r.abort(ClassConnectTimeout, fmt.Sprintf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
+		r.abort(ClassConnectTimeout, fmt.Sprintf("no connection to %s within %v", cmp.Or(r.Entry, r.client.entries[0].addr), t.Connect))
 	case r.wait == waitFirstByte && passed(r.since, t.FirstByte):
 		r.abort(ClassFirstByte, fmt.Sprintf("no byte of an answer within %v", t.FirstByte))
 	case r.wait == waitBody && passed(last, t.Idle):
@@ -195,17 +190,9 @@ func (r *request) watch(now time.Time) {
 	}
 }
 
-// answered takes the headers of an HTTP/2 answer into the record. They may be
-// there before the connection's goroutine has said that the request is written:
-// then it counts as written since it was handed over.
-func (r *request) answered() {
-	r.wrote(r.Connected)
-	r.progress()
-}
-
 // abort ends the request from outside: its waits return at once. The caller holds the
 // lock.
-func (r *request) abort(c Class, why string) {
+func (r *flight) abort(c Class, why string) {
 	if r.over || r.cause != nil {
 		return
 	}
@@ -220,7 +207,7 @@ func (r *request) abort(c Class, why string) {
 }
 
 // aborted returns why we have ended the request; nil if we have not.
-func (r *request) aborted() *failure {
+func (r *flight) aborted() *failure {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	return r.cause
@@ -228,7 +215,7 @@ func (r *request) aborted() *failure {
 
 // again takes out of the record what a try has put into it that does not count, and begins
 // the wait for a connection again.
-func (r *request) again() {
+func (r *flight) again() {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	if r.cancel != nil {
@@ -242,7 +229,7 @@ func (r *request) again() {
 
 // received takes n more bytes of the answer into the record. Those of a chat's stream are
 // no progress by themselves: a gateway sends comments while the model behind it is dead.
-func (r *request) received(n int) {
+func (r *flight) received(n int) {
 	r.Bytes += int64(n)
 	if r.FirstByte.IsZero() || r.client.opts.Target.Profile != Chat {
 		r.progress()
@@ -250,7 +237,7 @@ func (r *request) received(n int) {
 }
 
 // progress notes that the answer goes on, and returns the time.
-func (r *request) progress() time.Time {
+func (r *flight) progress() time.Time {
 	now := r.now()
 	r.last.Store(int64(now.Sub(r.Scheduled)))
 	first := r.FirstByte.IsZero()
@@ -273,7 +260,7 @@ func (r *request) progress() time.Time {
 
 // finish stops the clocks and completes the record: how it ended, and why not
 // well. After it nothing changes the record.
-func (r *request) finish(c Class, err error) {
+func (r *flight) finish(c Class, err error) {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	r.over = true

@@ -2,26 +2,16 @@ package loadgen
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode"
 )
-
-// route is the way to the target: the bytes to write, and the address to dial.
-type route struct {
-	wire      *wire
-	tls       *tls.Config
-	transport *http.Transport // HTTP/2 only
-	entries   []*entry
-	turn      atomic.Uint64
-}
 
 // entry is one address at which requests enter the service, with the
 // connections that are kept to it.
@@ -31,39 +21,42 @@ type entry struct {
 	shared sharedPool
 }
 
-func newEntry(addr string) *entry {
-	return &entry{addr: addr, shared: sharedPool{dialing: make(chan struct{}, 1)}}
-}
-
-// newRoute makes the route to a target.
-func (cl *client) newRoute(t Target) (*route, error) {
-	w, err := newWire(t)
+// newClient makes the client for a target.
+func newClient(c *common) (*client, error) {
+	t := &c.opts.Target
+	u, _, err := parseURL(t.URL)
 	if err != nil {
 		return nil, err
 	}
-	rt := &route{wire: w}
+	id := strings.ToLower(rand.Text())
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	cl := &client{common: c, idPrefix: id[:8], shown: clean(shown.String(), maxErrorText)}
+	for i := range cl.messages {
+		cl.messages[i], err = cl.newMessages(id, i == 1)
+		if err != nil {
+			return nil, err
+		}
+	}
+	cl.mask = maskOf(*t, u, cl.template.Header.Get("Authorization"))
 	addresses, err := Addresses(t.URL, t.Entries)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range addresses {
-		rt.entries = append(rt.entries, newEntry(a))
+		cl.entries = append(cl.entries, &entry{addr: a, shared: sharedPool{dialing: make(chan struct{}, 1)}})
 	}
-	if w.tls {
-		rt.tls = &tls.Config{}
-		if cl.opts.TLS != nil {
-			rt.tls = cl.opts.TLS.Clone()
+	if u.Scheme == "https" {
+		cl.tls = &tls.Config{}
+		if c.opts.TLS != nil {
+			cl.tls = c.opts.TLS.Clone()
 		}
-		rt.tls.ServerName = cmp.Or(rt.tls.ServerName, w.serverName)
-		rt.tls.NextProtos = []string{"http/1.1"}
-		if t.Protocol == HTTP2 {
-			rt.tls.NextProtos = []string{"h2"}
-		}
+		cl.tls.ServerName = cmp.Or(cl.tls.ServerName, u.Hostname())
+		cl.tls.NextProtos = []string{string(t.Protocol)}
 	}
 	if t.Protocol == HTTP2 {
-		rt.transport = cl.newTransport()
+		cl.transport = cl.newTransport()
 	}
-	return rt, nil
+	return cl, nil
 }
 
 // parseURL parses a target's URL, and returns the address to dial for it.
@@ -125,18 +118,18 @@ func hostPort(host, port string) (string, error) {
 }
 
 // enter picks the entry of a request: each in turn.
-func (rt *route) enter(r *request) *entry {
-	if len(rt.entries) == 1 {
-		return rt.entries[0]
+func (cl *client) enter(r *flight) *entry {
+	if len(cl.entries) == 1 {
+		return cl.entries[0]
 	}
-	e := rt.entries[int((rt.turn.Add(1)-1)%uint64(len(rt.entries)))]
+	e := cl.entries[(cl.turn.Add(1)-1)%uint64(len(cl.entries))]
 	r.Entry = e.addr
 	return e
 }
 
 // close closes the connections that are kept, when nobody uses them any more.
-func (rt *route) close() {
-	for _, e := range rt.entries {
+func (cl *client) close() {
+	for _, e := range cl.entries {
 		for _, c := range e.idle.conns {
 			c.discard()
 		}

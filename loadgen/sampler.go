@@ -165,7 +165,7 @@ func (sm *sampler) measure() *measurement {
 	for i := range questions {
 		q := &questions[i]
 		if q.ok {
-			sm.heard[q.name] = true
+			sm.heard[q.Name] = true
 		}
 		if q.of != nil {
 			m.take(q, sm.servers[q.of.key()])

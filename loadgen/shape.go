@@ -23,7 +23,7 @@ func shedText(bound int) string {
 }
 
 // hold keeps one place of a hold filled, beginning with r.
-func (g *Generator) hold(r *request) {
+func (g *Generator) hold(r *flight) {
 	for r != nil {
 		g.do(r)
 		if r.Class.Failed() {
@@ -41,7 +41,7 @@ func (g *Generator) hold(r *request) {
 // nextOfHold schedules a request of the running hold; nil if all its workers are busy,
 // or if there is no hold. The caller holds the ledger's lock, and has checked that
 // there is room.
-func (g *Generator) nextOfHold(now time.Time) *request {
+func (g *Generator) nextOfHold(now time.Time) *flight {
 	c := g.current
 	if c == nil || c.Spec.Shape != Hold || g.working >= c.Spec.N {
 		return nil

@@ -33,13 +33,8 @@ type Report struct {
 // question is what the gauge asks a server, and its answer.
 type question struct {
 	Source
-	name string   // of the kind of server, clean
-	of   *Backend // nil: it is a source
+	of *Backend // nil: it is a source
 	reading
-}
-
-func newQuestion(s Source, of *Backend) question {
-	return question{Source: s, name: clean(s.Name, 40), of: of}
 }
 
 // reading is the answer of one server; ok is false when there was none.
@@ -68,7 +63,7 @@ func (sm *sampler) questions(m *measurement) (all []question) {
 			m.known = m.known && b.Concurrency > 0
 		}
 		if (b.Metrics.Served != "" || b.Metrics.load != nil) && (b.Ready || sm.servers[b.key()].last > 0) {
-			all = append(all, newQuestion(Source{b.Namespace, b.Pod, b.Metrics}, &b))
+			all = append(all, question{Source: Source{b.Namespace, b.Pod, b.Metrics}, of: &b})
 		}
 	}
 	if unlimited {
@@ -78,7 +73,7 @@ func (sm *sampler) questions(m *measurement) (all []question) {
 		return nil
 	}
 	for _, s := range sm.opts.Sources() {
-		all = append(all, newQuestion(s, nil))
+		all = append(all, question{Source: s})
 	}
 	return all
 }
@@ -129,8 +124,8 @@ func (m *measurement) take(q *question, s *server) {
 		s.last = min(s.last, float64(limit))
 	}
 	m.served += s.last
-	if !slices.Contains(m.sources, q.name) {
-		m.sources = append(m.sources, q.name)
+	if !slices.Contains(m.sources, q.Name) {
+		m.sources = append(m.sources, q.Name)
 	}
 }
 
@@ -140,10 +135,10 @@ func (m *measurement) report(q *question) {
 	if q.none || q.load != nil {
 		return
 	}
-	i := slices.IndexFunc(m.reported, func(t Report) bool { return t.Source == q.name })
+	i := slices.IndexFunc(m.reported, func(t Report) bool { return t.Source == q.Name })
 	if i < 0 {
 		i = len(m.reported)
-		m.reported = append(m.reported, Report{Source: q.name})
+		m.reported = append(m.reported, Report{Source: q.Name})
 	}
 	t := &m.reported[i]
 	t.Asked++

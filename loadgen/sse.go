@@ -34,12 +34,10 @@ type sseParser struct {
 func (p *sseParser) read(body io.Reader, buf []byte, over func() bool) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(buf, maxSSELine)
-	mark := []byte("\xef\xbb\xbf") // of the byte order, on the first line alone
 	for !over() && lines.Scan() {
-		if err := p.line(bytes.TrimPrefix(lines.Bytes(), mark)); err != nil {
+		if err := p.line(lines.Bytes()); err != nil {
 			return err
 		}
-		mark = nil
 	}
 	err := lines.Err()
 	switch {

@@ -49,7 +49,6 @@ func TestEventStream(t *testing.T) {
 		{"empty data", "data\n\n", []string{""}, nil},
 		{"no event without data", "event: x\n\n\n\n", nil, nil},
 		{"no blank line at the end", "data: [DONE]", []string{"[DONE]"}, nil},
-		{"byte order mark", "\ufeffdata: a\n\n", []string{"a"}, nil},
 		{"longer than a scanner's line", "data: " + long + "\n\n", []string{long}, nil},
 		{"a proxy's words", "data: a\n\nrequest timeout", []string{"a"}, []string{"request timeout"}},
 	}

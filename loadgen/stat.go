@@ -42,10 +42,7 @@ func decodeStat(b []byte) (float64, error) {
 	if !named {
 		return 0, errors.New("not a queue-proxy's Stat: it names no pod")
 	}
-	if math.IsNaN(average) || average < 0 || average > 1e6 {
-		return 0, fmt.Errorf("not a queue-proxy's Stat: %g concurrent requests", average)
-	}
-	return average, nil
+	return average, numberOfRequests(average)
 }
 
 // decodeSlots counts the busy slots in a llama.cpp server's /slots.

@@ -4,16 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -22,33 +17,12 @@ import (
 // proxies retry nothing, unlike Idempotency-Key.
 const idHeader = "X-Request-Id"
 
-// wire is a request in its form on a connection, built once: all requests of a
-// generator differ only in their ID.
-type wire struct {
-	addr       string // host:port to dial
-	tls        bool
-	serverName string
-	// messages are the bodies, sent in turn: [1] those of a chat without stream_options, once the
-	// server has refused it.
-	messages       [2][]message
-	withoutOptions atomic.Bool
-	idPrefix       string
-	target         Target // the target for which it was built
-	// request is without ID and body: for HTTP/2, and what answers are parsed for,
-	// since the method decides whether one has a body. It is only read.
-	request *http.Request
-	// shown is the URL without user, query and fragment.
-	shown string
-	// mask hides what must not be in an error.
-	mask *strings.Replacer
-}
-
 // message is one request in its HTTP/1.1 form, before and after the ID, and its body.
 type message struct{ head, tail, body []byte }
 
 // newRequest makes the request for an HTTP/2 connection.
-func (w *wire) newRequest(ctx context.Context, id string, m *message) *http.Request {
-	req := w.request.WithContext(ctx)
+func (cl *client) newRequest(ctx context.Context, id string, m *message) *http.Request {
+	req := cl.template.WithContext(ctx)
 	req.Header = req.Header.Clone()
 	req.Header.Set(idHeader, id)
 	req.Body = http.NoBody
@@ -56,39 +30,6 @@ func (w *wire) newRequest(ctx context.Context, id string, m *message) *http.Requ
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(m.body)), int64(len(m.body))
 	}
 	return req
-}
-
-// newWire checks a target and makes its wire form.
-func newWire(t Target) (*wire, error) {
-	u, addr, err := parseURL(t.URL)
-	if err != nil {
-		return nil, err
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, err
-	}
-	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	var mark [16]byte
-	rand.Read(mark[:])
-	id := hex.EncodeToString(mark[:])
-
-	w := &wire{
-		addr:       addr,
-		tls:        u.Scheme == "https",
-		serverName: host,
-		idPrefix:   id[:8],
-		target:     t,
-		shown:      clean(shown, maxErrorText),
-	}
-	for i := range w.messages {
-		w.messages[i], err = w.newMessages(t, id, i == 1)
-		if err != nil {
-			return nil, err
-		}
-	}
-	w.mask = maskOf(t, u, w.request.Header.Get("Authorization"))
-	return w, nil
 }
 
 // content gives a target's method and the bodies that are sent in turn.
@@ -112,15 +53,13 @@ func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) 
 			method = http.MethodPost
 		}
 	}
-	if method == http.MethodConnect {
-		return "", nil, fmt.Errorf("load: the method CONNECT is not supported")
-	}
 	return method, bodies, nil
 }
 
 // newMessages returns the requests that are sent in turn. Each is written once, with id where
 // each request has its own.
-func (w *wire) newMessages(t Target, id string, bare bool) (all []message, err error) {
+func (cl *client) newMessages(id string, bare bool) (all []message, err error) {
+	t := &cl.opts.Target
 	method, bodies, err := t.content(bare)
 	if err != nil {
 		return nil, err
@@ -133,9 +72,9 @@ func (w *wire) newMessages(t Target, id string, bare bool) (all []message, err e
 		if err := setHeaders(req, t); err != nil {
 			return nil, err
 		}
-		if w.request == nil {
-			w.request = req.Clone(context.Background())
-			w.request.Body, w.request.GetBody, w.request.ContentLength = nil, nil, 0
+		if cl.template == nil {
+			cl.template = req.Clone(context.Background())
+			cl.template.Body, cl.template.GetBody, cl.template.ContentLength = nil, nil, 0
 		}
 		req.Header.Set(idHeader, id)
 		req.Close = !t.Reuse
@@ -156,7 +95,7 @@ func (w *wire) newMessages(t Target, id string, bare bool) (all []message, err e
 var ownHeaders = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Idempotency-Key",
 	"X-Idempotency-Key", "Expect", "Upgrade", "Trailer", idHeader}
 
-func setHeaders(req *http.Request, t Target) error {
+func setHeaders(req *http.Request, t *Target) error {
 	for name, values := range t.Header {
 		name = http.CanonicalHeaderKey(name)
 		if slices.Contains(ownHeaders, name) {

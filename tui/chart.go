@@ -137,7 +137,7 @@ func (c *chart) draw(s *scene, w, h int) []string {
 		return fill(nil, w, h)
 	}
 	c.divide(s, w, laneRoom(h))
-	labels := btoi(h >= 7)
+	labels := btoi(h >= 5)
 	c.down = btoi(h >= 5) + btoi(h >= 10) + btoi(h >= 18)
 	c.up = h - c.down - 1 - labels - len(c.lanes)
 	switch all := c.up + c.down; {

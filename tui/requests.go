@@ -39,8 +39,11 @@ func (p *requestsPane) want(s *scene, w int) want {
 		return want{least: n, most: n}
 	}
 	least := 4
-	if s.h < lowHeight {
-		least = 6 // three rows of bars are worth more than three of the timeline
+	switch { // bars, nodes and times are worth more than lines of the timeline
+	case s.h < wideHeight:
+		least = 6
+	case s.h < lowHeight:
+		least = 7
 	}
 	return want{least: least, most: 26, share: 7}
 }

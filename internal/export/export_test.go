@@ -57,7 +57,7 @@ func (s *Screen) text() string {
 	var b strings.Builder
 	for y := range s.Height {
 		var row strings.Builder
-		for _, c := range s.row(y) {
+		for _, c := range s.rows[y] {
 			row.WriteString(c.Text)
 		}
 		b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
@@ -66,7 +66,7 @@ func (s *Screen) text() string {
 }
 
 func TestTheFilmIsWhatTheTerminalShowed(t *testing.T) {
-	frames := film(t, Options{Idle: 2 * time.Second, Captions: true, Hold: time.Second})
+	frames := film(t, Options{Idle: 2 * time.Second, Captions: true})
 	if len(frames) != 5 {
 		t.Fatalf("%d pictures", len(frames))
 	}
@@ -79,7 +79,7 @@ func TestTheFilmIsWhatTheTerminalShowed(t *testing.T) {
 	if at := frames[3].At; at != 3500*time.Millisecond {
 		t.Errorf("after an idle minute cut to 2 s the next picture comes at %s", at)
 	}
-	if until := frames[4].Until; until != 5500*time.Millisecond {
+	if until := frames[4].Until; until != 7500*time.Millisecond {
 		t.Errorf("the film ends at %s", until)
 	}
 	for i := 1; i < len(frames); i++ {
@@ -238,7 +238,7 @@ func TestAnSVGShowsAtEachMomentWhatTheTerminalShowed(t *testing.T) {
 		s := f.Screen
 		var want strings.Builder
 		for y := range s.Height {
-			for x, c := range s.row(y) {
+			for x, c := range s.rows[y] {
 				if c.Text == "" && x > 0 || isShape(c) {
 					c.Text = " "
 				}

@@ -31,8 +31,6 @@ type Options struct {
 	Least time.Duration
 	// From and To bound the part that is shown, in the cast's time; To 0: the end.
 	From, To time.Duration
-	// Hold is how long the last picture stays; 0 is 3 s.
-	Hold time.Duration
 	// Theme is one of Themes; empty is the first.
 	Theme string
 	// Title stands above the screen; empty: no line for it.
@@ -52,9 +50,6 @@ func (o *Options) complete() {
 	if o.Speed <= 0 {
 		o.Speed = 1
 	}
-	if o.Hold <= 0 {
-		o.Hold = 3 * time.Second
-	}
 	if o.To <= 0 || o.To > maxTime {
 		o.To = maxTime
 	}
@@ -62,7 +57,7 @@ func (o *Options) complete() {
 
 // Frame is the screen for a while.
 type Frame struct {
-	// At and Until are film time.
+	// At and Until are film time; before the cut, At is the cast's.
 	At, Until time.Duration
 	Screen    *Screen
 	Caption   string
@@ -76,15 +71,12 @@ type Screen struct {
 	rows          [][]Cell
 }
 
-// row gives the cells of one row.
-func (s *Screen) row(y int) []Cell { return s.rows[y] }
-
 // shows reports whether a row of the screen is the beginning of a caption, after a sign.
 func (s *Screen) shows(caption string) bool {
 	start, _ := text.CutLeft(caption, 30)
 	for y := range s.rows {
 		var row strings.Builder
-		for _, c := range s.row(y) {
+		for _, c := range s.rows[y] {
 			row.WriteString(c.Text)
 		}
 		sign, rest, _ := strings.Cut(strings.TrimSpace(row.String()), " ")
@@ -104,8 +96,12 @@ const (
 
 var errTooLong = errors.New("this film needs more memory than lightsout takes: show less of it (--from, --to), fewer frames (--least 1s), or a smaller screen or font")
 
-// shortest is how long a picture is shown at least: players treat less as slow.
-const shortest = 40 * time.Millisecond
+// shortest is how long a picture is shown at least: players treat less as slow. lastShown is how long the
+// last one is.
+const (
+	shortest  = 40 * time.Millisecond
+	lastShown = 3 * time.Second
+)
 
 // Film plays the cast and returns its frames in order, without frames that change
 // nothing. It fails if the part is empty, if the film takes too much memory, or if ctx
@@ -122,16 +118,9 @@ func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
 	return fitted(cut(all, o), th)
 }
 
-// moment is the screen at a time of the cast.
-type moment struct {
-	at      time.Duration
-	screen  *Screen
-	caption string
-}
-
-// play gives the moments of the part of the cast that o chooses, without those that
+// play gives the screens of the part of the cast that o chooses, without those that
 // show nothing new. It fills in what o leaves open.
-func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, err error) {
+func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []Frame, err error) {
 	o.complete()
 	p := newPlayer(c, th)
 	defer p.close()
@@ -141,8 +130,8 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 		if s.shows(caption) {
 			caption = ""
 		}
-		if n := len(all); n == 0 || all[n-1].caption != caption || !equal(all[n-1].screen, s) {
-			all = append(all, moment{at, s, caption})
+		if n := len(all); n == 0 || !all[n-1].shows(s, caption) {
+			all = append(all, Frame{At: at, Screen: s, Caption: caption})
 		}
 	}
 	started := false
@@ -177,29 +166,29 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 	return all, nil
 }
 
-// cut makes the film of moments: it plays them faster, and shortens where nothing
+// cut makes the film of what was played: it plays it faster, and shortens where nothing
 // changes.
-func cut(all []moment, o Options) []Frame {
-	frames := []Frame{{Screen: all[0].screen, Caption: all[0].caption}}
-	at, last := time.Duration(0), all[0].at // of the newest picture, in the film and in the cast
+func cut(all []Frame, o Options) []Frame {
+	frames := []Frame{{Screen: all[0].Screen, Caption: all[0].Caption}}
+	at, last := time.Duration(0), all[0].At // of the newest picture, in the film and in the cast
 	for _, m := range all[1:] {
 		f := &frames[len(frames)-1]
-		if f.Caption == m.caption && equal(f.Screen, m.screen) {
+		if f.shows(m.Screen, m.Caption) {
 			continue
 		}
-		gap := time.Duration(float64(m.at-last) / o.Speed)
+		gap := time.Duration(float64(m.At-last) / o.Speed)
 		if o.Idle > 0 {
 			gap = min(gap, max(o.Idle, o.Least))
 		}
 		if gap < max(shortest, o.Least) && f.At > 0 { // takes the place of the one before
-			f.Screen, f.Caption = m.screen, m.caption
+			f.Screen, f.Caption = m.Screen, m.Caption
 			continue
 		}
 		at += max(gap, shortest)
-		f.Until, last = at, m.at
-		frames = append(frames, Frame{At: at, Screen: m.screen, Caption: m.caption})
+		f.Until, last = at, m.At
+		frames = append(frames, Frame{At: at, Screen: m.Screen, Caption: m.Caption})
 	}
-	frames[len(frames)-1].Until = at + o.Hold
+	frames[len(frames)-1].Until = at + lastShown
 	return frames
 }
 
@@ -221,7 +210,7 @@ func fitted(frames []Frame, th *theme) ([]Frame, error) {
 		for y := range h {
 			row := empty
 			if y < f.Screen.Height {
-				row = slices.Concat(f.Screen.row(y), empty[f.Screen.Width:])
+				row = slices.Concat(f.Screen.rows[y], empty[f.Screen.Width:])
 			}
 			s.rows = append(s.rows, row)
 		}
@@ -230,8 +219,9 @@ func fitted(frames []Frame, th *theme) ([]Frame, error) {
 	return frames, nil
 }
 
-func equal(a, b *Screen) bool {
-	return a.Width == b.Width && a.Height == b.Height && slices.EqualFunc(a.rows, b.rows, func(a, b []Cell) bool {
+// shows reports whether the frame shows nothing else.
+func (f *Frame) shows(s *Screen, caption string) bool {
+	return f.Caption == caption && f.Screen.Width == s.Width && slices.EqualFunc(f.Screen.rows, s.rows, func(a, b []Cell) bool {
 		return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 	})
 }
@@ -298,8 +288,8 @@ func (p *player) screen() *Screen {
 	s := &Screen{Width: p.em.Width(), Height: p.em.Height(), theme: p.theme}
 	for y := range s.Height {
 		row := p.row(y, s.Width)
-		if p.last != nil && y < p.last.Height && slices.Equal(p.last.row(y), row) {
-			row = p.last.row(y)
+		if p.last != nil && y < p.last.Height && slices.Equal(p.last.rows[y], row) {
+			row = p.last.rows[y]
 		} else {
 			row = slices.Clone(row)
 			p.kept += len(row)

@@ -61,8 +61,8 @@ func (c *canvas) text(row int, s string, style Cell) {
 func (c *canvas) show(f Frame) image.Rectangle {
 	var dirty image.Rectangle
 	for y := range c.rows {
-		for x, cell := range f.Screen.row(y) {
-			if cell.Width == 0 || c.shown != nil && c.shown.row(y)[x] == cell {
+		for x, cell := range f.Screen.rows[y] {
+			if cell.Width == 0 || c.shown != nil && c.shown.rows[y][x] == cell {
 				continue
 			}
 			px, py := (x+1)*c.r.w, (y+c.top)*c.r.h+c.r.h/2

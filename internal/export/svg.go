@@ -99,9 +99,9 @@ func (d *svg) spans(y int) (out []span) {
 	for x := range d.frames[0].Screen.Width {
 		part, splits := span{from: x, to: x + 1}, false // splits: a cut before x would part a character
 		for i, f := range d.frames {
-			row := f.Screen.row(y)
+			row := f.Screen.rows[y]
 			splits = splits || row[x].Text == ""
-			if i == 0 || row[x] != d.frames[i-1].Screen.row(y)[x] {
+			if i == 0 || row[x] != d.frames[i-1].Screen.rows[y][x] {
 				part.changes = append(part.changes, i)
 			}
 		}
@@ -127,7 +127,7 @@ func (d *svg) row(y, top int) {
 			if i+1 < len(s.changes) {
 				until = d.frames[s.changes[i+1]].At
 			}
-			cells := d.frames[from].Screen.row(y)[s.from:s.to]
+			cells := d.frames[from].Screen.rows[y][s.from:s.to]
 			if text := d.cells(s.from, top, cells); text != "" {
 				d.during(text, d.frames[from].At, until)
 			}

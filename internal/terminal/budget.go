@@ -50,12 +50,7 @@ type budget struct {
 	quiet   bool          // the terminal is given away: what it answers is the shell's
 }
 
-func newBudget() *budget {
-	return &budget{news: make(chan struct{})}
-}
-
-// output is the terminal, counted and asked.
-func (b *budget) output(tty *os.File) *countedFile { return &countedFile{File: tty, b: b} }
+func newBudget() *budget { return &budget{news: make(chan struct{})} }
 
 // countedFile counts the bytes written to a terminal, and asks it when that has been
 // shown.

@@ -25,7 +25,7 @@ func TestFramesWaitForATerminalThatAnswers(t *testing.T) {
 		defer r.Close()
 		defer w.Close()
 		b := newBudget()
-		out := b.output(w)
+		out := &countedFile{File: w, b: b}
 		frame := func() time.Duration {
 			began := time.Now()
 			if _, err := out.Write([]byte("x")); err != nil {

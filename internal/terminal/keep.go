@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -79,25 +78,22 @@ func (k keepsake) timeline() (said tui.SayMsg, err error) {
 	if k.frame == nil || len(k.frame.Events) == 0 {
 		return said, errors.New("there is nothing on the timeline yet")
 	}
-	events := view.InOrder(k.frame.Events)
-	var b bytes.Buffer
-	for _, e := range events {
-		b.WriteString(k.names.Text(EventLine(e)) + "\n")
+	var lines []string
+	for _, e := range view.InOrder(k.frame.Events) {
+		lines = append(lines, EventLine(e))
 	}
-	path := k.file("timeline") + ".txt"
-	err = text.WriteFile(path, func(w *os.File) error { _, err := w.Write(b.Bytes()); return err })
-	return tui.SayMsg{Text: fmt.Sprintf("saved `%s`, %d lines", path, len(events)), Copied: path}, err
+	return k.lines("timeline", "txt", lines)
 }
 
-// text keeps lines, readable by nobody else: YAML and logs may be confidential.
-func (k keepsake) text(i view.SaveText) (said tui.SayMsg, err error) {
-	var b bytes.Buffer
-	for _, line := range i.Lines {
+// lines keeps lines, readable by nobody else: YAML and logs may be confidential.
+func (k keepsake) lines(kind, ending string, lines []string) (said tui.SayMsg, err error) {
+	var b strings.Builder
+	for _, line := range lines {
 		b.WriteString(k.names.Text(line) + "\n")
 	}
-	path := k.file("object") + "." + i.Kind
-	err = text.WriteFile(path, func(w *os.File) error { _, err := w.Write(b.Bytes()); return err })
-	return tui.SayMsg{Text: fmt.Sprintf("saved `%s`, %d lines", path, len(i.Lines)), Copied: path}, err
+	path := k.file(kind) + "." + ending
+	err = text.WriteFile(path, func(w *os.File) error { _, err := w.WriteString(b.String()); return err })
+	return tui.SayMsg{Text: fmt.Sprintf("saved `%s`, %d lines", path, len(lines)), Copied: path}, err
 }
 
 // say keeps something beside the screen, and then says where it is.
@@ -130,7 +126,7 @@ func (k keepsake) readReport(open func(dir string) (*record.Record, error), of v
 			}
 			dir = k.frame.Trial.Dir
 		}
-		var b bytes.Buffer
+		var b strings.Builder
 		r, err := open(dir)
 		if err == nil {
 			err = report.Text(&b, r, of.Width)

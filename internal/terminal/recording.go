@@ -35,11 +35,6 @@ func (r *recording) toggle(path string) (said tui.SayMsg) {
 	if err := r.begin(path + ".cast"); err != nil {
 		return tui.SayMsg{Text: err.Error()}
 	}
-	return r.where()
-}
-
-// where returns a message with the path of the recording.
-func (r *recording) where() tui.SayMsg {
 	return tui.SayMsg{Text: "recording the screen to `" + r.path + "`; V stops it", Copied: r.path}
 }
 

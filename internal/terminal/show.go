@@ -145,7 +145,7 @@ func (x Show) Run(ctx context.Context) (err error) {
 // draw runs the program that draws, until the program or ctx ends.
 func (x Show) draw(ctx context.Context, stage *stage) error {
 	line := newBudget()
-	out := line.output(os.Stdout)
+	out := &countedFile{File: os.Stdout, b: line}
 	stopped, err := newStops(os.Stdin, out)
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 	case view.SaveTimeline:
 		return say(k.timeline)
 	case view.SaveText:
-		return say(func() (tui.SayMsg, error) { return k.text(i) })
+		return say(func() (tui.SayMsg, error) { return k.lines("object", i.Kind, i.Lines) })
 	case view.ShowReport:
 		return k.readReport(s.open, i)
 	case view.ShowRecords:

@@ -22,7 +22,7 @@ const marksMost = 2
 // text to most characters and ends it in "…". Cleaning a clean text changes
 // nothing.
 func Clean(s string, most int) string {
-	if len(s) <= most && oneLine(s) {
+	if len(s) <= most && printable(s) && !strings.Contains(s, "  ") && strings.TrimSpace(s) == s {
 		return s
 	}
 	var b strings.Builder
@@ -130,10 +130,13 @@ const (
 	hidden       // goes
 )
 
-// next tells the first character of s, which is not empty, or the escape
-// sequence that s begins with, and its length in bytes.
+// next tells the first character of s, which is not empty, or the escape sequence that s begins with,
+// and its length in bytes. A sequence without an end takes the rest of its line. Of one that begins
+// with a single C1 character only that character goes.
 func next(s string) (rune, kind, int) {
-	if n := sequence(s); n > 0 {
+	if s[0] == ansi.ESC {
+		line, _, _ := strings.Cut(s, "\n")
+		_, _, n, _ := ansi.DecodeSequence(line, ansi.NormalState, nil)
 		return 0, hidden, n
 	}
 	r, size := utf8.DecodeRuneInString(s)
@@ -160,17 +163,4 @@ func printable(s string) bool {
 		}
 	}
 	return true
-}
-
-// oneLine: printable ASCII without double blanks or blanks at its ends.
-func oneLine(s string) bool {
-	last := byte(' ')
-	for i := range len(s) {
-		c := s[i]
-		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
-			return false
-		}
-		last = c
-	}
-	return s == "" || last != ' '
 }

@@ -1,29 +1,24 @@
 package text
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 )
 
 // Offset writes a time on the trial's clock, from its zero, as T+mm:ss: with
 // tenths of a second if asked for, and with hours when there are any.
 func Offset(d time.Duration, tenths bool) string {
-	out := append(make([]byte, 0, 16), "T+"...)
+	sign := '+'
 	if d < 0 {
-		out[1], d = '-', max(-d, 0)
+		sign, d = '-', max(-d, 0)
 	}
 	seconds := int64(d / time.Second)
-	minutes := seconds / 60
-	if minutes >= 60 {
-		out = append(strconv.AppendInt(out, minutes/60, 10), ':')
-		minutes %= 60
+	out := fmt.Sprintf("T%c%02d:%02d", sign, seconds/60, seconds%60)
+	if seconds >= 3600 {
+		out = fmt.Sprintf("T%c%d:%02d:%02d", sign, seconds/3600, seconds/60%60, seconds%60)
 	}
-	out = append(twoDigits(out, minutes), ':')
-	out = twoDigits(out, seconds%60)
 	if tenths {
-		out = append(out, '.', '0'+byte(d%time.Second/(100*time.Millisecond)))
+		out += fmt.Sprintf(".%d", d%time.Second/(100*time.Millisecond))
 	}
-	return string(out)
+	return out
 }
-
-func twoDigits(out []byte, n int64) []byte { return append(out, '0'+byte(n/10), '0'+byte(n%10)) }
