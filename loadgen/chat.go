@@ -195,9 +195,14 @@ func (c *chatStream) chunk(chunk *chatChunk, now time.Time) {
 	}
 }
 
-// other takes lines that are no field of an event stream.
+// other takes lines that are no field of an event stream. llama.cpp of before September 2025 writes
+// "error: {...}", and a good end after it.
 func (c *chatStream) other(line []byte) {
 	c.progress()
+	if rest, ok := bytes.CutPrefix(line, []byte("error:")); ok && !c.over() {
+		c.fail(errorText(bytes.TrimSpace(rest)))
+		return
+	}
 	c.stray = c.hide(string(line))
 }
 

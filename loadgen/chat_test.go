@@ -77,7 +77,7 @@ func TestChatStream(t *testing.T) {
 		// llama.cpp: an empty comment each second; a first delta of null; timings.
 		{":\n\n" + chunkOf(`{"role":"assistant","content":null}`, "null") + chunkOf(`{"reasoning_content":"hm"}`, "null") + ":\n\n" + chunkOf(`{"content":"a"}`, "null") + chunkOf(`{}`, `"stop"`) +
 			"data: {\"choices\":[],\"usage\":{\"completion_tokens\":2},\"timings\":{\"predicted_n\":2}}\n\n" + done, true, 2},
-		{chunkOf(`{"content":"a"}`, "null") + "error: {\"code\":500,\"message\":\"context shift is disabled\"}\n\n", false, 1},
+		{chunkOf(`{"content":"a"}`, "null") + "error: {\"code\":500,\"message\":\"context shift is disabled\"}\n\n" + done, false, 1},
 		// Ollama: a call of a tool beside empty content; text and end in one chunk.
 		{chunkOf(`{"role":"assistant","content":"","tool_calls":[{"id":"call_1","index":0,"type":"function","function":{"name":"ls","arguments":"{}"}}]}`, "null") +
 			chunkOf(`{"role":"assistant","content":""}`, `"tool_calls"`) + done, true, 1},
