@@ -21,15 +21,16 @@ func instant(r *record.Record, t time.Time) string {
 func nodesTable(r *record.Record, all []Facts) section {
 	t := section{ID: "nodes", Title: "Nodes that went down"}
 	t.columns("node", "how")
-	t.figures("from", "off", "silent", "NotReady", "evicted", "booted", "Ready", "down for")
+	t.figures("from", "off", "silent", "NotReady", "evicted", "object deleted", "booted", "Ready", "down for")
 	ids := bootIDsOf(r)
 	row := func(n *NodeFacts, how string) {
 		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
 		}
-		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
-			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready()), length)
+		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
+			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),
+			instant(r, n.Since(outage.SpanGone)), instant(r, n.Booted), instant(r, n.Ready()), length)
 	}
 	for _, n := range nodesIn(all) {
 		row(&n, "")
@@ -37,7 +38,7 @@ func nodesTable(r *record.Record, all []Facts) section {
 	for _, n := range planned(r) {
 		row(&n, "planned: ")
 	}
-	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
+	t.trim("off", "silent", "NotReady", "evicted", "object deleted", "booted", "Ready")
 	if len(t.Rows) > 0 {
 		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
 	}
@@ -82,7 +83,7 @@ func clientsTable(r *record.Record, all []Facts) section {
 		if c.Failed > 0 {
 			failed.Tone = bad
 		}
-		if c.Failed > c.InWindows { // else the windows say when, more precisely than by the second
+		if c.Outside > 0 || len(c.Windows) == 0 && c.Failed > 0 { // else the windows say when, more precisely than by the second
 			span = instant(r, c.First) + " – " + instant(r, c.Last)
 		}
 		if c.Known == KnownLeast && len(c.Windows) > 0 {

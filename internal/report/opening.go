@@ -132,7 +132,7 @@ func (c *Clients) text(several bool) string {
 		said = NeverAnswered
 	case len(c.Windows) > 0:
 		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
-		if n := c.Failed - c.InWindows; n > 0 {
+		if n := c.Outside; n > 0 {
 			said += ", and " + text.Count(n, "more request", "more requests") + " failed outside of that time"
 		}
 	case c.Failed > 0:
