@@ -107,8 +107,9 @@ func silence(r *record.Record) {
 	}
 }
 
-// rowsOf are the rows of a section, a line each.
+// rowsOf are the rows of a section without its empty columns, a line each.
 func rowsOf(s section) string {
+	s.trim()
 	var rows []string
 	for _, row := range s.Rows {
 		var cells []string

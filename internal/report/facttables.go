@@ -38,7 +38,6 @@ func nodesTable(r *record.Record, all []Facts) section {
 	for _, n := range planned(r) {
 		row(&n, "planned: ")
 	}
-	t.trim("off", "silent", "NotReady", "evicted", "object deleted", "booted", "Ready")
 	if len(t.Rows) > 0 {
 		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
 	}
@@ -91,7 +90,6 @@ func clientsTable(r *record.Record, all []Facts) section {
 		}
 		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Before), some(c.Hung), some(c.Unended))
 	}
-	t.trim("of these", "error window", "failed from – to", "failed before", "hung", "not ended")
 	return t
 }
 
@@ -134,6 +132,5 @@ func podsTable(r *record.Record, all []Facts) section {
 			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, from, until, length, pending, orNone(w.Why))
 		}
 	}
-	t.trim("missing from", "until", "for", "without a node", "why")
 	return t
 }

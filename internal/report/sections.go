@@ -57,7 +57,6 @@ func phasesOf(r *record.Record, c *causes) section {
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}
-	t.trim(early, "by its source")
 	if again := slices.DeleteFunc(slices.Clone(c.nodes), func(n NodeFacts) bool { return !c.again(n.Node) }); len(again) > 0 {
 		t.Items = append(t.Items, cell{Text: named(again) + " went down several times: these phases are those of the last time."})
 	}
