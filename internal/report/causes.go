@@ -204,17 +204,6 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 	return from, since
 }
 
-// again reports whether a node went down several times.
-func (c *causes) again(node string) bool {
-	times := 0
-	for _, n := range c.nodes {
-		if n.Node == node {
-			times++
-		}
-	}
-	return times > 1
-}
-
 // follows is when a phase was observed the last time until then: of the subject, if it has that
 // phase, as a node waits for what happened to itself. hidden: a blind span hid that.
 func (c *causes) follows(phase, subject string, until float64) (from *float64, hidden bool) {

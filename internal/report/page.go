@@ -40,12 +40,7 @@ var verdicts = map[view.Verdict]cell{
 }
 
 // verdictOf is the verdict's word in capitals, with its tone.
-func verdictOf(v view.Verdict) cell {
-	if c, ok := verdicts[v]; ok {
-		return c
-	}
-	return cell{text.Clean(string(v), 40), warning}
-}
+func verdictOf(v view.Verdict) cell { return cmp.Or(verdicts[v], verdicts[""]) }
 
 func pageOf(r *record.Record) *page {
 	all := factsOf(r)
@@ -54,7 +49,7 @@ func pageOf(r *record.Record) *page {
 	p.about.ID, p.about.Title = "about", "About this record"
 	p.about.columns("fact", "value")
 	if s := r.Summary; s != nil {
-		p.fromSummary(r, c)
+		p.fromSummary(r)
 		p.Title = titleOf(r, all)
 	} else {
 		p.fromTorn(r, all)
@@ -84,7 +79,7 @@ func titleOf(r *record.Record, all []Facts) string {
 	return title + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
 }
 
-func (p *page) fromSummary(r *record.Record, c *causes) {
+func (p *page) fromSummary(r *record.Record) {
 	s := r.Summary
 	p.About = clean(s.About)
 	p.Verdict = judged(s)
@@ -113,7 +108,7 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 	if d := lengthOf(s); d >= 0 {
 		p.fact("took", seconds(d.Seconds()))
 	}
-	p.Sections = []section{phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s)}
+	p.Sections = []section{phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s)}
 	if s.Unplanned != nil {
 		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
 	} else {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,10 +104,7 @@ func judged(s *record.Summary) cell {
 	if s.Unplanned == nil {
 		return verdictOf(s.Verdict)
 	}
-	if c, ok := severities[s.Unplanned.Severity]; ok {
-		return c
-	}
-	return cell{text.Clean(string(s.Unplanned.Severity), 40), warning}
+	return cmp.Or(severities[s.Unplanned.Severity], severities[record.SeverityUnknown])
 }
 
 // severityMeans explains the severity of a recorded outage; empty if the opening does.

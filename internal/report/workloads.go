@@ -207,19 +207,18 @@ func ownReadings(r *record.Record) (out []reading) {
 	return out
 }
 
-// target is how many pods the deployment should have from a time on; gone: it was deleted then.
+// target is how many pods the deployment should have from a time on: none once it was deleted.
 type target struct {
 	at       time.Time
 	replicas int
-	gone     bool
 }
 
 // targetsOf lists by the samples how many pods the deployment of the record should have.
 func targetsOf(r *record.Record) (out []target) {
 	own := r.Deployment()
-	add := func(t target) {
-		if n := len(out); n == 0 || out[n-1].replicas != t.replicas || out[n-1].gone != t.gone {
-			out = append(out, t)
+	add := func(at time.Time, replicas int) {
+		if n := len(out); n == 0 || out[n-1].replicas != replicas {
+			out = append(out, target{at, replicas})
 		}
 	}
 	for i := range r.Samples {
@@ -231,13 +230,13 @@ func targetsOf(r *record.Record) (out []target) {
 			switch {
 			case d == nil || d.Key != own:
 			case !d.Gone.IsZero():
-				add(target{at: d.Gone, gone: true})
+				add(d.Gone, 0)
 			default:
-				add(target{at: x.At, replicas: d.Replicas})
+				add(x.At, d.Replicas)
 			}
 		}
 		if slices.Contains(x.Cluster.GoneDeployments, own) {
-			add(target{at: x.At, gone: true})
+			add(x.At, 0)
 		}
 	}
 	return out
