@@ -1,9 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"math"
-	"strings"
+	"strconv"
 
 	"lightsout/internal/record"
 )
@@ -73,10 +72,5 @@ func scaleOf(n int) (top, each int) {
 	}
 }
 
-func num(f float64) string {
-	s := strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
-	if s == "-0" {
-		return "0"
-	}
-	return s
-}
+// num writes a number with at most two decimals.
+func num(f float64) string { return strconv.FormatFloat(math.Round(f*100)/100+0, 'f', -1, 64) }

@@ -16,7 +16,7 @@ import (
 // bare is a record of ten minutes with a request a second and six pods, in which
 // nothing happened.
 func bare() *record.Record {
-	r := &record.Record{Start: at(0), Zero: zero, End: at(600), Summary: &record.Summary{Zero: zero}}
+	r := &record.Record{Dir: "outage-1", Start: at(0), Zero: zero, End: at(600), Summary: &record.Summary{Zero: zero}}
 	for s := range 600 {
 		r.Seconds = append(r.Seconds, record.Second{Second: loadgen.Second{At: at(float64(s)).Truncate(time.Second), Sent: 1, OK: 1}, Available: 6})
 	}

@@ -80,7 +80,7 @@ func runNames(rs []*record.Record) []string {
 	var out []string
 	for i, r := range rs {
 		name := clean(filepath.Base(r.Dir))
-		if name == "" || name == "." || r.Dir == "" {
+		if name == "" || name == "." {
 			name = fmt.Sprintf("run %d", i+1)
 		}
 		out = append(out, seen.name(name, name))
@@ -112,7 +112,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("trial", clean(s.Name))
 		set("pace", clean(s.Pace))
 		set("API server", clean(s.Server))
-		set("took", seconds(max(lengthOf(s).Seconds(), 0)))
+		set("took", lengthOf(s))
 		set("requests", ledgerWord(s.Ledger))
 		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {

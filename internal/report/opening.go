@@ -29,8 +29,8 @@ func opening(r *record.Record, all []Facts) (out []string) {
 		return []string{"The record is empty: what happened is unknown."}
 	}
 	add := func(parts ...string) {
-		if s := sentence(parts...); s != "" {
-			out = append(out, text.Clean(s, 2*textMost))
+		if s := joined(parts...); s != "" {
+			out = append(out, text.Clean(s+".", 2*textMost))
 		}
 	}
 	for i := range all[:min(len(all), outagesMost)] {
@@ -59,13 +59,9 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	return out
 }
 
-// sentence joins the parts that there are.
-func sentence(parts ...string) string {
-	s := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
-	if s == "" {
-		return ""
-	}
-	return s + "."
+// joined joins the parts that there are.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
 // whatOf is what went down, or what else was a sign of the outage.

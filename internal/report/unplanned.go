@@ -48,7 +48,7 @@ func SoFar(signs []view.Event, clients string) string {
 	if len(nodes) == 0 {
 		beside = text.Capital(beside)
 	}
-	return text.Clean(sentence(who(nodes), beside, again(signs), clients), 2*textMost)
+	return text.Clean(joined(who(nodes), beside, again(signs), clients)+".", 2*textMost)
 }
 
 // again describes the newest of the signs that came before; empty if none did.
@@ -93,10 +93,16 @@ func apiSilence(s unseen) string {
 	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from)) + " from " + clock(s.from) + " UTC"
 }
 
-// severities are the words of a recorded outage, in the place of a verdict.
-var severities = map[record.Severity]cell{
-	record.SeverityDown: {"DOWN", bad}, record.SeverityDegraded: {"DEGRADED", warning},
-	record.SeverityUnnoticed: {"UNNOTICED", good}, record.SeverityUnknown: {"UNKNOWN", warning},
+// severities are the words of a recorded outage, in the place of a verdict, with what they mean if the
+// opening does not tell it.
+var severities = map[record.Severity]struct {
+	word  cell
+	means string
+}{
+	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests failed in a run of seconds without a success"},
+	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests failed"},
+	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, ""},
+	record.SeverityUnknown:   {cell{"UNKNOWN", warning}, ""},
 }
 
 // judged is the verdict of a trial, or the severity of a recorded outage.
@@ -104,20 +110,15 @@ func judged(s *record.Summary) cell {
 	if s.Unplanned == nil {
 		return verdictOf(s.Verdict)
 	}
-	return cmp.Or(severities[s.Unplanned.Severity], severities[record.SeverityUnknown])
+	return cmp.Or(severities[s.Unplanned.Severity].word, severities[record.SeverityUnknown].word)
 }
 
 // severityMeans explains the severity of a recorded outage; empty if the opening does.
-func severityMeans(r *record.Record) string {
-	switch r.Summary.Unplanned.Severity {
-	case record.SeverityDown:
-		return "three or more requests failed in a run of seconds without a success"
-	case record.SeverityDegraded:
-		return "some requests failed"
-	case record.SeverityUnknown:
-		return clean(r.Summary.Unplanned.Why) + ": what clients noticed is unknown"
+func severityMeans(u *record.Unplanned) string {
+	if u.Severity == record.SeverityUnknown {
+		return clean(u.Why) + ": what clients noticed is unknown"
 	}
-	return ""
+	return severities[u.Severity].means
 }
 
 // zeroOf names the zero of the clock.
@@ -152,18 +153,9 @@ type bootID struct {
 // bootIDsOf finds by the samples the newest boot ID of each node, if it proves anything.
 func bootIDsOf(r *record.Record) map[string]bootID {
 	newest := map[string]bootID{}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Cluster == nil {
-			continue
-		}
-		for _, n := range x.Cluster.Nodes {
-			if n == nil {
-				continue
-			}
-			if old, known := newest[n.Name]; !known || old.id != n.BootID {
-				newest[n.Name] = bootID{x.At, n.BootID}
-			}
+	for at, n := range nodesShown(r) {
+		if old, known := newest[n.Name]; !known || old.id != n.BootID {
+			newest[n.Name] = bootID{at, n.BootID}
 		}
 	}
 	var ids []string

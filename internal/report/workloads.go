@@ -68,16 +68,10 @@ func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 			readings[k] = append(readings[k], reading{happened(*e), e.N, e.Of, -1})
 		}
 	}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Cluster == nil {
-			continue
-		}
-		for _, d := range x.Cluster.Deployments { // no event shows what lacked when the record began
-			if d != nil && d.Key != own.Key && d.Gone.IsZero() {
-				k := cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}
-				readings[k] = append(readings[k], reading{x.At, d.Available, d.Replicas, -1})
-			}
+	for at, d := range deploymentsShown(r) { // no event shows what lacked when the record began
+		if d.Key != own.Key && d.Gone.IsZero() {
+			k := cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}
+			readings[k] = append(readings[k], reading{at, d.Available, d.Replicas, -1})
 		}
 	}
 	for _, all := range readings {
@@ -221,22 +215,13 @@ func targetsOf(r *record.Record) (out []target) {
 			out = append(out, target{at, replicas})
 		}
 	}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Cluster == nil {
-			continue
-		}
-		for _, d := range x.Cluster.Deployments { // a deleted one stays visible for a while
-			switch {
-			case d == nil || d.Key != own:
-			case !d.Gone.IsZero():
-				add(d.Gone, 0)
-			default:
-				add(x.At, d.Replicas)
-			}
-		}
-		if slices.Contains(x.Cluster.GoneDeployments, own) {
-			add(x.At, 0)
+	for at, d := range deploymentsShown(r) { // a deleted one stays visible for a while
+		switch {
+		case d.Key != own:
+		case !d.Gone.IsZero():
+			add(d.Gone, 0)
+		default:
+			add(at, d.Replicas)
 		}
 	}
 	return out
