@@ -50,6 +50,7 @@ const unendedLeast = 10 * time.Second
 func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	c := Clients{ByClass: map[loadgen.Class]int{}}
 	f, last := &all[i], i == len(all)-1
+	before := i == 0 && (len(f.Nodes) > 0 || r.Unplanned())
 	for j := range r.Seconds {
 		x := &r.Seconds[j]
 		end := x.At.Add(time.Second)
@@ -59,7 +60,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		failed := x.FailedIn()
 		switch {
 		case len(failed) == 0:
-		case (len(f.Nodes) > 0 || recorded(r)) && i == 0 && !end.After(f.began):
+		case before && !end.After(f.began):
 			c.Before += failed.Sum()
 		case outageAt(all, end.Add(-1)) == i:
 			c.fail(failed, latest(x.At, f.began), end)

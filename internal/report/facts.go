@@ -62,7 +62,7 @@ func nodesIn(all []Facts) (nodes []NodeFacts) {
 // wholeRecord are the facts of a record as one outage without nodes, from the zero of a recorded one.
 func wholeRecord(r *record.Record) []Facts {
 	f := Facts{From: r.Start, To: r.End, over: r.End}
-	if recorded(r) {
+	if r.Unplanned() {
 		f.From = r.Zero
 	}
 	f.began = f.From

@@ -108,7 +108,7 @@ func podsTable(r *record.Record, all []Facts) section {
 	t.figures("available at the lowest", "missing from", "until", "for", "without a node")
 	t.columns("why")
 	for i := range all {
-		if len(all[i].Nodes) == 0 && !recorded(r) {
+		if len(all[i].Nodes) == 0 && !r.Unplanned() {
 			continue
 		}
 		for _, w := range all[i].Workloads {

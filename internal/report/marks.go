@@ -117,7 +117,7 @@ func marksOf(r *record.Record, a axis) (marks []mark, cut string) {
 // weighing are the lines of the events of at least a weight, which are in the order of time.
 func weighing(r *record.Record, a axis, events []view.Event, least int) (out entries) {
 	events = slices.DeleteFunc(slices.Clone(events), func(e view.Event) bool { return weight(e) < least })
-	subjects := view.SubjectsOf(r.Events)
+	subjects := view.SubjectsOf(events)
 	for _, e := range events {
 		e.Subject = subjects.Name(e)
 		out.add(e, happened(e).Sub(base(r)).Seconds(), a.gap())

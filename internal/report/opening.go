@@ -177,7 +177,7 @@ const workloadsMost = 4
 
 // podsOf counts the pods of the workloads that lost some, the worst first.
 func podsOf(r *record.Record, f *Facts) string {
-	if len(f.Workloads) == 0 || len(f.Nodes) == 0 && !recorded(r) || f.Workloads[0].Of == 0 {
+	if len(f.Workloads) == 0 || len(f.Nodes) == 0 && !r.Unplanned() || f.Workloads[0].Of == 0 {
 		return ""
 	}
 	w := &f.Workloads[0]
@@ -257,7 +257,7 @@ const changedBefore = time.Minute
 // time: an autoscaler may do it often.
 func doneIn(r *record.Record, all []Facts) string {
 	from := all[0].From
-	if recorded(r) {
+	if r.Unplanned() {
 		from = r.Zero.Add(-changedBefore)
 	} else if len(all[0].Nodes) == 0 {
 		return ""

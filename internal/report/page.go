@@ -66,7 +66,7 @@ func pageOf(r *record.Record) *page {
 
 // titleOf is the name of a trial, or what an outage was of and when.
 func titleOf(r *record.Record, all []Facts) string {
-	if summaryOf(r).Unplanned == nil && !recorded(r) {
+	if summaryOf(r).Unplanned == nil && !r.Unplanned() {
 		return cmp.Or(clean(summaryOf(r).Name), "trial")
 	}
 	title := "outage"
@@ -148,7 +148,7 @@ func loud(s *record.Summary) []cell {
 // fromTorn tells what can be told without a summary.
 func (p *page) fromTorn(r *record.Record, all []Facts) {
 	p.Title, p.Verdict = clean(filepath.Base(r.Dir)), verdictOf("")
-	if recorded(r) {
+	if r.Unplanned() {
 		p.Title, p.Verdict = titleOf(r, all), cell{"BREAKS OFF", warning}
 	}
 	if r.Recording {

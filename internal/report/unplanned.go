@@ -31,9 +31,6 @@ const atZero = 5 * time.Second
 // past reports whether a time is that of an earlier outage, in the past of a record.
 func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-atZero)) }
 
-// recorded reports whether the recorder wrote a record, and not a trial or a session.
-func recorded(r *record.Record) bool { return len(SignsIn(r)) > 0 }
-
 // SoFar is a sentence on an outage that is still being recorded: on its signs, and what clients
 // notice, if anything is known of that.
 func SoFar(signs []view.Event, clients string) string {
