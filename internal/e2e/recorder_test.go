@@ -303,7 +303,7 @@ func deploymentOutage(t *testing.T, w *watcher) {
 	if all := w.records(); len(all) != 1 {
 		t.Errorf("%d records", len(all))
 	}
-	if b, err := os.ReadFile(end.Report); err != nil || !bytes.Contains(b, []byte("The deployment was scaled from 6 to 0 pods")) {
+	if b, err := os.ReadFile(end.Report); err != nil || !bytes.Contains(b, []byte("The deployment was deleted, or scaled to 0 pods,")) {
 		t.Errorf("the report: %v", err)
 	}
 	if out, errs, code := run(t, nil, "replay", "--plain", end.Record); code != 0 || !strings.Contains(out, "sign of an outage") {

@@ -74,7 +74,12 @@ func (r *Record) countsFrom() time.Time {
 
 // Unplanned reports whether the record is of an outage that nobody planned.
 func (r *Record) Unplanned() bool {
-	return slices.ContainsFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSign })
+	for i := range r.Events { // not by slices.ContainsFunc: it copies each
+		if r.Events[i].Code == view.CodeOutageSign {
+			return true
+		}
+	}
+	return false
 }
 
 // FirstFailure is when the first request failed; zero when none did.

@@ -30,17 +30,12 @@ type Rolling struct {
 // NewRolling keeps the events of the timeline, requests and samples of the time age. The
 // samples take at most that many bytes, compressed, and the requests a quarter of it.
 func NewRolling(t *Timeline, size int, age time.Duration, now func() time.Time) *Rolling {
-	r := newRolling(t, size, age, now)
-	go r.sampler.run()
-	return r
-}
-
-// newRolling returns a Rolling whose sampler does not run.
-func newRolling(t *Timeline, size int, age time.Duration, now func() time.Time) *Rolling {
-	return &Rolling{
+	r := &Rolling{
 		timeline: t, age: age, now: now, requests: &Requests{&file{past: newPast(size/4, age, now)}},
 		sampler: samplerTo(&file{past: newPast(size, age, now)}, now),
 	}
+	go r.sampler.run()
+	return r
 }
 
 // Redact replaces names in the requests and samples; see Timeline.Redact for the events.
@@ -245,7 +240,7 @@ func (t *Timeline) teeSince(path string, since, zero time.Time) error {
 		e := t.events[i]
 		d := e.At.Sub(zero).Seconds()
 		e.Offset = &d
-		t.writeTo(e, t.tee)
+		t.write(e, t.tee)
 	}
 	return nil
 }

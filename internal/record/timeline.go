@@ -81,7 +81,7 @@ func (t *Timeline) Add(e view.Event) view.Event {
 		d := e.At.Sub(t.zero).Seconds()
 		e.Offset = &d
 	}
-	t.write(e)
+	t.write(e, t.file, t.tee)
 	t.events = append(t.events, e)
 	if len(t.events) > timelineKept {
 		drop := len(t.events) - timelineKept*3/4
@@ -95,9 +95,7 @@ func (t *Timeline) Add(e view.Event) view.Event {
 	return e
 }
 
-func (t *Timeline) write(e view.Event) { t.writeTo(e, t.file, t.tee) }
-
-func (t *Timeline) writeTo(e view.Event, files ...*file) {
+func (t *Timeline) write(e view.Event, files ...*file) {
 	b, err := json.Marshal(e)
 	if err != nil { // a source's year of more than four digits
 		e.At, e.Offset = e.Seen, nil

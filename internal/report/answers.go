@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 )
 
@@ -18,18 +19,13 @@ func answersOf(r *record.Record) section {
 		if x.Totals.OK == 0 || x.Latency.Max == 0 {
 			continue
 		}
-		first := []any{none, none, none, none}
-		if x.FirstToken.Max > 0 {
-			first = []any{took(x.FirstToken.P50), took(x.FirstToken.P95), took(x.FirstToken.P99), rate(x.TokensPerSecond())}
-		}
-		t.row(append([]any{stepOf(r, x), x.Totals.OK, rate(x.OKPerSecond()),
-			took(x.Latency.P50), took(x.Latency.P95), took(x.Latency.P99), took(x.Latency.Max)}, first...)...)
+		t.row(stepOf(r, x), x.Totals.OK, rate(x.OKPerSecond()), took(x.Latency.P50), took(x.Latency.P95), took(x.Latency.P99), took(x.Latency.Max),
+			took(x.FirstToken.P50), took(x.FirstToken.P95), took(x.FirstToken.P99), rate(x.TokensPerSecond()))
 	}
 	if len(t.Rows) == 0 {
 		return section{}
 	}
 	t.say(plain, "Successful requests, measured from when each was due: the time in a queue counts. Times to the first token start when a request was sent.")
-	t.trim("first token p50", "first token p95", "first token p99", "tokens a second")
 	return t
 }
 
@@ -50,15 +46,10 @@ func rate(perSecond float64) string {
 	return fmt.Sprintf("%.1f", perSecond)
 }
 
-// took writes how long something took, with two or three digits.
+// took writes how long something took; 0 is a dash.
 func took(d time.Duration) string {
-	switch {
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
-	case d < time.Second:
-		return fmt.Sprintf("%.0f ms", float64(d)/1e6)
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.2f s", d.Seconds())
+	if d == 0 {
+		return none
 	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
+	return text.Took(d)
 }

@@ -1,9 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"math"
-	"strings"
+	"strconv"
 
 	"lightsout/internal/record"
 )
@@ -62,63 +61,16 @@ func (a axis) ticks() []float64 {
 	return out
 }
 
-// tick labels a moment as m:ss, or h:mm:ss where there are hours.
-func (a axis) tick(t float64) string {
-	sign, n := "", int(math.Round(math.Abs(t)))
-	if t < 0 && n > 0 {
-		sign = "−"
-	}
-	if a.hours() {
-		return fmt.Sprintf("%s%d:%02d:%02d", sign, n/3600, n/60%60, n%60)
-	}
-	return fmt.Sprintf("%s%d:%02d", sign, n/60, n%60)
-}
-
-// unit is the unit of a tick's label.
-func (a axis) unit() string {
-	if a.hours() {
-		return "h:mm:ss"
-	}
-	return "m:ss"
-}
-
-func (a axis) hours() bool { return max(math.Abs(a.from), math.Abs(a.to)) >= 3600 }
-
-// levels are the values to be labelled on a scale from 0 to top, top included.
-func levels(top int) []int {
-	for _, n := range []int{4, 3, 5} {
-		if top >= n && top%n == 0 {
-			out := make([]int, 0, n)
-			for i := 1; i <= n; i++ {
-				out = append(out, top/n*i)
+// scaleOf is a scale for values of up to n: its top, and the distance of the values to be labelled.
+func scaleOf(n int) (top, each int) {
+	for unit := 1; ; unit *= 10 {
+		for _, f := range []int{1, 2, 4, 5} {
+			if each = f * unit; n <= 5*each {
+				return max((n+each-1)/each, 1) * each, each
 			}
-			return out
 		}
 	}
-	return []int{top}
 }
 
-// roundUp is the least value of at least n that divides well.
-func roundUp(n int) int {
-	switch {
-	case n <= 6:
-		return max(n, 1)
-	case n <= 20:
-		return (n + 3) / 4 * 4
-	}
-	unit := int(math.Pow(10, math.Floor(math.Log10(float64(n)))))
-	for _, f := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10} {
-		if v := int(f * float64(unit)); v >= n {
-			return v
-		}
-	}
-	return n
-}
-
-func num(f float64) string {
-	s := strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
-	if s == "-0" {
-		return "0"
-	}
-	return s
-}
+// num writes a number with at most two decimals.
+func num(f float64) string { return strconv.FormatFloat(math.Round(f*100)/100+0, 'f', -1, 64) }

@@ -16,7 +16,7 @@ import (
 // bare is a record of ten minutes with a request a second and six pods, in which
 // nothing happened.
 func bare() *record.Record {
-	r := &record.Record{Start: at(0), Zero: zero, End: at(600), Summary: &record.Summary{Zero: zero}}
+	r := &record.Record{Dir: "outage-1", Start: at(0), Zero: zero, End: at(600), Summary: &record.Summary{Zero: zero}}
 	for s := range 600 {
 		r.Seconds = append(r.Seconds, record.Second{Second: loadgen.Second{At: at(float64(s)).Truncate(time.Second), Sent: 1, OK: 1}, Available: 6})
 	}
@@ -107,8 +107,9 @@ func silence(r *record.Record) {
 	}
 }
 
-// rowsOf are the rows of a section, a line each.
+// rowsOf are the rows of a section without its empty columns, a line each.
 func rowsOf(s section) string {
+	s.trim()
 	var rows []string
 	for _, row := range s.Rows {
 		var cells []string

@@ -66,19 +66,13 @@ func (c *causes) recovered(workloads []Workload) {
 // readTaints takes the taints that the samples show: those that had come before the record began have no
 // event.
 func (c *causes) readTaints() {
-	for i := range c.r.Samples {
-		x := &c.r.Samples[i]
-		if x.Cluster == nil || past(c.r, x.At) {
+	for at, n := range nodesShown(c.r) {
+		if past(c.r, at) || c.taints[n.Name] != "" || c.returned(n.Name, at) {
 			continue
 		}
-		for _, n := range x.Cluster.Nodes {
-			if n == nil || c.taints[n.Name] != "" || c.returned(n.Name, x.At) {
-				continue
-			}
-			for _, t := range n.Taints {
-				if evicts(t.Key + ":" + t.Effect) {
-					c.taints[n.Name] = t.Key
-				}
+		for _, t := range n.Taints {
+			if evicts(t.Key + ":" + t.Effect) {
+				c.taints[n.Name] = t.Key
 			}
 		}
 	}
@@ -202,17 +196,6 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 		}
 	}
 	return from, since
-}
-
-// again reports whether a node went down several times.
-func (c *causes) again(node string) bool {
-	times := 0
-	for _, n := range c.nodes {
-		if n.Node == node {
-			times++
-		}
-	}
-	return times > 1
 }
 
 // follows is when a phase was observed the last time until then: of the subject, if it has that

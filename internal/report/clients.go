@@ -21,7 +21,8 @@ type Clients struct {
 	// ErrorTime is their length, without what they have in common.
 	Windows   []record.Span
 	ErrorTime time.Duration
-	InWindows int // how many requests failed in them
+	// InWindows counts the requests that failed in them, and Outside those that failed outside of them.
+	InWindows, Outside int
 	// Hung counts the requests that lightsout or a time limit ended, and Unended those that had
 	// not ended when the record did. Of several outages the last one has them all.
 	Hung, Unended int
@@ -49,6 +50,7 @@ const unendedLeast = 10 * time.Second
 func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	c := Clients{ByClass: map[loadgen.Class]int{}}
 	f, last := &all[i], i == len(all)-1
+	before := i == 0 && (len(f.Nodes) > 0 || r.Unplanned())
 	for j := range r.Seconds {
 		x := &r.Seconds[j]
 		end := x.At.Add(time.Second)
@@ -58,7 +60,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		failed := x.FailedIn()
 		switch {
 		case len(failed) == 0:
-		case (len(f.Nodes) > 0 || recorded(r)) && i == 0 && !end.After(f.began):
+		case before && !end.After(f.began):
 			c.Before += failed.Sum()
 		case outageAt(all, end.Add(-1)) == i:
 			c.fail(failed, latest(x.At, f.began), end)
@@ -102,6 +104,9 @@ func (c *Clients) count(r *record.Record) {
 		for _, w := range l.ErrorWindows {
 			c.Windows, c.InWindows = append(c.Windows, w), c.InWindows+w.Failed
 		}
+		if l.LaterFailures != nil {
+			c.Outside += l.LaterFailures.Failed
+		}
 	}
 	slices.SortFunc(c.Windows, func(a, b record.Span) int { return cmp.Compare(a.From, b.From) })
 	var end time.Time
@@ -110,7 +115,7 @@ func (c *Clients) count(r *record.Record) {
 		c.ErrorTime += max(to.Sub(latest(end, from)), 0)
 		end = latest(end, to)
 	}
-	c.Failed = max(c.Failed, c.InWindows)
+	c.Failed = cmp.Or(c.InWindows+c.Outside, c.Failed)
 }
 
 // unanswered adds the requests of the record that nothing answered.

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -60,40 +59,19 @@ func (m *matrix) row(keys ...string) []cell {
 	return m.found[id]
 }
 
-var errNothing = errors.New("there is nothing to compare: name at least one record")
-
 // Compare lines runs up, phase by phase, as plain text for a terminal of width columns: the
 // observed seconds from zero, their difference from the first run, and the forecast
 // with "in" or "OUT"; then loads, ledgers, the settings that differ, and how well the
 // forecasts held over all runs. Records without a summary have empty columns. Width 0: nobody sees it on a
-// terminal, and each row is one line. The error is the writer's, or reports that there are no records.
+// terminal, and each row is one line. The error is the writer's.
 func Compare(w io.Writer, rs []*record.Record, width int) error {
-	if len(rs) == 0 {
-		return errNothing
-	}
-	width = cmp.Or(width, math.MaxInt)
-	var b strings.Builder
-	for _, m := range matrices(rs) {
-		fmt.Fprintf(&b, "%s\n%s\n\n", m.Title, strings.Join(m.within(width), "\n"))
-	}
-	if t := agreementTable(rs); len(t.Rows) > 0 {
-		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(t.within(width), "\n"))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return writeTemplate(w, plainTemplate(cmp.Or(width, math.MaxInt)).ExecuteTemplate, "sections", comparison(rs))
 }
 
 // CompareMarkdown is Compare as Markdown, with one table a subject and all runs
 // in it.
 func CompareMarkdown(w io.Writer, rs []*record.Record) error {
-	if len(rs) == 0 {
-		return errNothing
-	}
-	var all []section
-	for _, m := range matrices(rs) {
-		all = append(all, m.section)
-	}
-	return writeTemplate(w, markdownTemplate.ExecuteTemplate, "compare", append(all, agreementTable(rs)))
+	return writeTemplate(w, markdownTemplate.ExecuteTemplate, "compare", comparison(rs))
 }
 
 // runNames names runs by their folders; folders of one name are numbered.
@@ -102,7 +80,7 @@ func runNames(rs []*record.Record) []string {
 	var out []string
 	for i, r := range rs {
 		name := clean(filepath.Base(r.Dir))
-		if name == "" || name == "." || r.Dir == "" {
+		if name == "" || name == "." {
 			name = fmt.Sprintf("run %d", i+1)
 		}
 		out = append(out, seen.name(name, name))
@@ -110,9 +88,12 @@ func runNames(rs []*record.Record) []string {
 	return out
 }
 
-func matrices(rs []*record.Record) []*matrix {
-	all := []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
-	return slices.DeleteFunc(all, func(m *matrix) bool { return len(m.Rows) == 0 })
+// comparison are the tables of a comparison that have rows.
+func comparison(rs []*record.Record) []section {
+	held := agreementTable(rs)
+	held.trim()
+	all := []section{runsMatrix(rs).section, phaseMatrix(rs).section, expectationMatrix(rs).section, loadMatrix(rs).section, settingsMatrix(rs).section, held}
+	return slices.DeleteFunc(all, func(s section) bool { return len(s.Rows) == 0 })
 }
 
 func runsMatrix(rs []*record.Record) *matrix {
@@ -131,7 +112,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("trial", clean(s.Name))
 		set("pace", clean(s.Pace))
 		set("API server", clean(s.Server))
-		set("took", seconds(max(lengthOf(s).Seconds(), 0)))
+		set("took", lengthOf(s))
 		set("requests", ledgerWord(s.Ledger))
 		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
@@ -212,14 +193,14 @@ func expectationMatrix(rs []*record.Record) *matrix {
 	for i, r := range rs {
 		seen := counter{}
 		for _, e := range summaryOf(r).Expectations {
-			m.row(seen.name(e.Name+"\x00"+e.Want, e.Name), e.Want)[i].Text = held(e)
+			m.row(seen.name(e.Name+"\x00"+e.Want, e.Name), e.Want)[i].Text = metOf(e)
 		}
 	}
 	return m
 }
 
-// held shows whether an expectation is met, with the observation.
-func held(e view.Expectation) string {
+// metOf shows whether an expectation is met, with the observation.
+func metOf(e view.Expectation) string {
 	const unobserved = "not observed"
 	got := clean(e.Got)
 	switch {
@@ -248,14 +229,6 @@ func loadMatrix(rs []*record.Record) *matrix {
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
 		return !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
 	})
-	// Steps and rows that only later runs have come after those of the first.
-	order := map[string]int{}
-	for _, r := range m.Rows {
-		if _, ok := order[r[0].Text]; !ok {
-			order[r[0].Text] = len(order)
-		}
-	}
-	slices.SortStableFunc(m.Rows, func(a, b []cell) int { return order[a[0].Text] - order[b[0].Text] })
 	return m
 }
 
@@ -284,11 +257,8 @@ func settingsMatrix(rs []*record.Record) *matrix {
 }
 
 // CompareJSON writes the summaries of runs, which are null without one, and how well their forecasts held. The
-// error is the writer's, or reports that there are no records.
+// error is the writer's.
 func CompareJSON(w io.Writer, rs []*record.Record) error {
-	if len(rs) == 0 {
-		return errNothing
-	}
 	type run struct {
 		Record  string          `json:"record"`
 		Summary *record.Summary `json:"summary"`
@@ -355,6 +325,5 @@ func agreementTable(rs []*record.Record) section {
 		}
 		t.row(a.Phase, fmt.Sprintf("%d of %d", a.Inside, a.Inside+a.Outside), some(a.Uncompared), far)
 	}
-	t.trim("not compared", "farthest")
 	return t
 }

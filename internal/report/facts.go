@@ -2,9 +2,11 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -60,7 +62,7 @@ func nodesIn(all []Facts) (nodes []NodeFacts) {
 // wholeRecord are the facts of a record as one outage without nodes, from the zero of a recorded one.
 func wholeRecord(r *record.Record) []Facts {
 	f := Facts{From: r.Start, To: r.End, over: r.End}
-	if recorded(r) {
+	if r.Unplanned() {
 		f.From = r.Zero
 	}
 	f.began = f.From
@@ -147,6 +149,30 @@ func base(r *record.Record) time.Time {
 // secondsAfter is so many seconds after the record's base.
 func secondsAfter(r *record.Record, s float64) time.Time {
 	return base(r).Add(time.Duration(s * float64(time.Second)))
+}
+
+// shown are objects of the cluster as the samples of a record show them, with the time.
+func shown[T any](r *record.Record, of func(*record.Cluster) []*T) iter.Seq2[time.Time, *T] {
+	return func(yield func(time.Time, *T) bool) {
+		for i := range r.Samples {
+			if r.Samples[i].Cluster == nil {
+				continue
+			}
+			for _, x := range of(r.Samples[i].Cluster) {
+				if x != nil && !yield(r.Samples[i].At, x) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func nodesShown(r *record.Record) iter.Seq2[time.Time, *cluster.Node] {
+	return shown(r, func(c *record.Cluster) []*cluster.Node { return c.Nodes })
+}
+
+func deploymentsShown(r *record.Record) iter.Seq2[time.Time, *cluster.Deployment] {
+	return shown(r, func(c *record.Cluster) []*cluster.Deployment { return c.Deployments })
 }
 
 // summaryOf is the summary of a record, an empty one where there is none.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -411,5 +412,34 @@ func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	}
 	if got := strings.Join(opening(r, factsOf(r)), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Somebody deletes the object of a node that is down: the table has the time.
+func TestTheTableOfNodesHasTheDeletionOfAnObject(t *testing.T) {
+	r := bare()
+	signs(r, 20, "k8s2", view.SignSilent)
+	down(r, "k8s2", outage.SpanSilent, 23, 90)
+	down(r, "k8s2", outage.SpanGone, 50, 90)
+	s := nodesTable(r, factsOf(r))
+	if got := fmt.Sprint(s.grid()); !strings.Contains(got, "object deleted") || !strings.Contains(got, "T+00:30.0") {
+		t.Error(got)
+	}
+}
+
+// The seconds of a record may have a failure from before zero: what failed outside of the error windows is what
+// the summary counts.
+func TestFailuresOutsideOfTheErrorWindowsAreThoseOfTheSummary(t *testing.T) {
+	for outside, want := range map[int]string{0: "(15 requests failed); ", 2: "(15 requests failed), and 2 more requests failed outside of that time; "} {
+		r := bare()
+		down(r, "k8s2", outage.SpanSilent, 20, 100)
+		fail(r, 45, 60)
+		r.Seconds[90].Failed = map[loadgen.Class]int{loadgen.ClassReset: 5}
+		if outside > 0 {
+			r.Summary.Load[0].LaterFailures = &record.Span{From: 90, To: 91, Failed: outside}
+		}
+		if got := strings.Join(opening(r, factsOf(r)), " "); !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

@@ -21,15 +21,16 @@ func instant(r *record.Record, t time.Time) string {
 func nodesTable(r *record.Record, all []Facts) section {
 	t := section{ID: "nodes", Title: "Nodes that went down"}
 	t.columns("node", "how")
-	t.figures("from", "off", "silent", "NotReady", "evicted", "booted", "Ready", "down for")
+	t.figures("from", "off", "silent", "NotReady", "evicted", "object deleted", "booted", "Ready", "down for")
 	ids := bootIDsOf(r)
 	row := func(n *NodeFacts, how string) {
 		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
 		}
-		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
-			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready()), length)
+		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
+			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),
+			instant(r, n.Since(outage.SpanGone)), instant(r, n.Booted), instant(r, n.Ready()), length)
 	}
 	for _, n := range nodesIn(all) {
 		row(&n, "")
@@ -37,7 +38,6 @@ func nodesTable(r *record.Record, all []Facts) section {
 	for _, n := range planned(r) {
 		row(&n, "planned: ")
 	}
-	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
 	if len(t.Rows) > 0 {
 		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
 	}
@@ -82,7 +82,7 @@ func clientsTable(r *record.Record, all []Facts) section {
 		if c.Failed > 0 {
 			failed.Tone = bad
 		}
-		if c.Failed > c.InWindows { // else the windows say when, more precisely than by the second
+		if c.Outside > 0 || len(c.Windows) == 0 && c.Failed > 0 { // else the windows say when, more precisely than by the second
 			span = instant(r, c.First) + " – " + instant(r, c.Last)
 		}
 		if c.Known == KnownLeast && len(c.Windows) > 0 {
@@ -90,7 +90,6 @@ func clientsTable(r *record.Record, all []Facts) section {
 		}
 		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Before), some(c.Hung), some(c.Unended))
 	}
-	t.trim("of these", "error window", "failed from – to", "failed before", "hung", "not ended")
 	return t
 }
 
@@ -109,7 +108,7 @@ func podsTable(r *record.Record, all []Facts) section {
 	t.figures("available at the lowest", "missing from", "until", "for", "without a node")
 	t.columns("why")
 	for i := range all {
-		if len(all[i].Nodes) == 0 && !recorded(r) {
+		if len(all[i].Nodes) == 0 && !r.Unplanned() {
 			continue
 		}
 		for _, w := range all[i].Workloads {
@@ -133,6 +132,5 @@ func podsTable(r *record.Record, all []Facts) section {
 			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, from, until, length, pending, orNone(w.Why))
 		}
 	}
-	t.trim("missing from", "until", "for", "without a node", "why")
 	return t
 }

@@ -104,7 +104,7 @@ func podsIn(r *record.Record) *pods {
 	return all
 }
 
-// lostBy are the pods of a workload that were on the nodes of an outage when those went down.
+// lostBy are the pods of a workload that were on nodes of an outage when those went down, each with its node.
 func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts) {
 	for _, p := range all.lives {
 		if workloadOf(p.Pod) != w {
@@ -115,12 +115,8 @@ func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts
 			there := !p.Created.After(at) && (p.Gone.IsZero() || p.Gone.After(n.From))
 			return n.Node == p.Node && there && (p.deleted.IsZero() || !p.deleted.Before(at))
 		})
-		if i < 0 {
-			continue
-		}
-		lost = append(lost, p)
-		if !slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.Node == p.Node }) {
-			nodes = append(nodes, f.Nodes[i])
+		if i >= 0 {
+			lost, nodes = append(lost, p), append(nodes, f.Nodes[i])
 		}
 	}
 	return lost, nodes
@@ -151,21 +147,14 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	if len(lost) == 0 || w.lacked() == 0 {
 		return reported
 	}
-	said := []string{text.Count(len(lost), "pod", "pods") + " on " + named(nodes)}
-	if fate := w.fate(lost, nodes); fate != "" {
-		said = append(said, fate)
-	}
-	if reported != "" {
-		said = append(said, reported)
-	}
-	return strings.Join(said, "; ")
+	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), reported)
 }
 
 // fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
 func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 	ended, deleted := 0, false
-	for _, p := range lost {
-		n := nodes[slices.IndexFunc(nodes, func(n NodeFacts) bool { return n.Node == p.Node })]
+	for i, p := range lost {
+		n := nodes[i]
 		if p.Finished() && n.Cause == causeShutdown {
 			ended++
 		}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 
 	"lightsout/internal/text"
 )
@@ -25,11 +24,8 @@ func Lines(s *record.Summary, dir string) []string {
 		title += " (" + clean(s.Pace) + " pace)"
 	}
 	add("", title)
-	if s.Verdict == view.NotObserved {
-		add("  ", view.NoVerdict(s.Why, s.Expectations))
-	}
-	for _, w := range s.Why {
-		add("  ", clean(w))
+	for _, w := range reasonsFor(s) {
+		add("  ", w)
 	}
 	for _, t := range []section{expectationsOf(s), phaseLines(s)} {
 		if len(t.Rows) > 0 {

@@ -38,7 +38,6 @@ func loadOf(s *record.Summary) section {
 			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
 			windows(l.ErrorWindows), later(l.LaterFailures), after, some(hung(l)))
 	}
-	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "hung")
 	return t
 }
 
@@ -65,23 +64,6 @@ func hung(l record.Load) int {
 		return 0
 	}
 	return l.Hung.Cancelled
-}
-
-// trim removes the named columns that are empty.
-func (s *section) trim(names ...string) {
-	for i := len(s.Head) - 1; i >= 0; i-- {
-		if !slices.Contains(names, s.Head[i].Name) {
-			continue
-		}
-		told := slices.ContainsFunc(s.Rows, func(row []cell) bool { return row[i].Text != none })
-		if told {
-			continue
-		}
-		s.Head = slices.Delete(s.Head, i, i+1)
-		for j := range s.Rows {
-			s.Rows[j] = slices.Delete(s.Rows[j], i, i+1)
-		}
-	}
 }
 
 // window writes the span between two moments.

@@ -55,7 +55,7 @@ func md(s string) string {
 			c == ':' && i+1 < len(r) && r[i+1] == '/',
 			c == '.' && i > 2 && strings.EqualFold(string(r[i-3:i]), "www"),
 			i == 0 && strings.ContainsRune("#+-=", c),
-			(c == '.' || c == ')') && i > 0 && (i+1 == len(r) || r[i+1] == ' ') && digits(r[:i]):
+			(c == '.' || c == ')') && i > 0 && (i+1 == len(r) || r[i+1] == ' ') && strings.Trim(string(r[:i]), "0123456789") == "":
 			b.WriteByte('\\')
 		}
 		b.WriteRune(c)
@@ -65,13 +65,4 @@ func md(s string) string {
 
 func wordRune(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
-}
-
-func digits(r []rune) bool {
-	for _, c := range r {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
 }

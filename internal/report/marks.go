@@ -80,31 +80,31 @@ func weight(e view.Event) int {
 // heaviest is the weight of the events that are left out last.
 const heaviest = 9
 
-// marksOf chooses the events that tell most, as many as fit: first those of the outage, then, as
-// far as there is room, those of the past, the latest first. It puts those that are close together on
-// the axis under one number. cut tells what had no room whatever its weight.
+// marksOf chooses the events that tell most: of a weight with which those of the outage fit, then, as far as
+// there is room, those of the past, the latest first. It puts those that are close together on the axis
+// under one number. cut tells what had no room whatever its weight.
 func marksOf(r *record.Record, a axis) (marks []mark, cut string) {
-	all := slices.Clone(r.Events)
-	slices.SortStableFunc(all, func(x, y view.Event) int { return happened(x).Compare(happened(y)) })
-	earlier := slices.IndexFunc(all, func(e view.Event) bool { return !past(r, happened(e)) })
-	if earlier < 0 {
-		earlier = len(all)
+	all := slices.SortedStableFunc(slices.Values(r.Events), func(x, y view.Event) int { return happened(x).Compare(happened(y)) })
+	earlier := 0
+	for earlier < len(all) && past(r, happened(all[earlier])) {
+		earlier++
 	}
-	during, least, lines := chosen(r, a, all[earlier:], 5, entriesMost)
-	room := max(entriesMost-lines, 0)
-	before, _, lines := chosen(r, a, all[:earlier], least, room)
-	if lines > room {
-		before = before[max(len(before)-room, 0):]
+	least := 5
+	during := weighing(r, a, all[earlier:], least)
+	for ; len(during) > entriesMost && least < heaviest; least++ {
+		during = weighing(r, a, all[earlier:], least+1)
 	}
-	entries := entriesFrom(r, a, slices.Concat(before, during))
-	if lines > room && len(entries) > 0 {
-		cut = " There was no room for those before " + offset(entries[0].At) + "."
+	before := weighing(r, a, all[:earlier], least)
+	told := slices.Concat(before, during)
+	if drop := min(len(told)-entriesMost, len(before)); drop > 0 {
+		told = told[drop:]
+		cut = " There was no room for those before " + offset(told[0].At) + "."
 	}
-	if len(entries) > entriesMost {
-		entries = entries[:entriesMost]
-		cut += " There was no room for those after " + offset(entries[entriesMost-1].At) + "."
+	if len(told) > entriesMost {
+		told = told[:entriesMost]
+		cut += " There was no room for those after " + offset(told[entriesMost-1].At) + "."
 	}
-	for _, e := range entries {
+	for _, e := range told {
 		if len(marks) == 0 || a.x(e.At)-a.x(marks[len(marks)-1].At) >= markGap {
 			marks = append(marks, mark{Number: len(marks) + 1, At: e.At})
 		}
@@ -114,18 +114,9 @@ func marksOf(r *record.Record, a axis) (marks []mark, cut string) {
 	return marks, cut
 }
 
-// chosen are the events of at least a weight, the lowest from least on with which their lines have room.
-func chosen(r *record.Record, a axis, all []view.Event, least, room int) (out []view.Event, weighs, lines int) {
-	for ; ; least++ {
-		out = slices.DeleteFunc(slices.Clone(all), func(e view.Event) bool { return weight(e) < least })
-		if lines = len(entriesFrom(r, a, out)); lines <= room || least == heaviest {
-			return out, least, lines
-		}
-	}
-}
-
-// entriesFrom are the lines of events, which are in the order of time.
-func entriesFrom(r *record.Record, a axis, events []view.Event) (out entries) {
+// weighing are the lines of the events of at least a weight, which are in the order of time.
+func weighing(r *record.Record, a axis, events []view.Event, least int) (out entries) {
+	events = slices.DeleteFunc(slices.Clone(events), func(e view.Event) bool { return weight(e) < least })
 	subjects := view.SubjectsOf(events)
 	for _, e := range events {
 		e.Subject = subjects.Name(e)

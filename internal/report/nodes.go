@@ -104,7 +104,7 @@ func downsOf(r *record.Record, wanted func(*NodeFacts) bool) (all []NodeFacts) {
 // planned lists the times that nodes were off during a recorded outage because another operator had switched
 // their machines off: they are no part of it, and took room from its pods.
 func planned(r *record.Record) []NodeFacts {
-	return downsOf(r, func(n *NodeFacts) bool { return recorded(r) && n.Reason.Kind == outage.ByAnother && !n.over(r) })
+	return downsOf(r, func(n *NodeFacts) bool { return r.Unplanned() && n.Reason.Kind == outage.ByAnother && !n.over(r) })
 }
 
 // over reports whether it had ended before the record's zero.
@@ -113,7 +113,7 @@ func (n *NodeFacts) over(r *record.Record) bool { return !n.To.IsZero() && n.To.
 // counts reports whether it is one of the outages that a record is about: not one that was there before,
 // or is in the past of a recorded one, which may have others with their signs.
 func (n *NodeFacts) counts(r *record.Record) bool {
-	switch unplanned := recorded(r); {
+	switch unplanned := r.Unplanned(); {
 	case unplanned && n.over(r), n.Reason.Kind == outage.Unanswered:
 		return false
 	case n.Reason.Begins():

@@ -29,8 +29,8 @@ func opening(r *record.Record, all []Facts) (out []string) {
 		return []string{"The record is empty: what happened is unknown."}
 	}
 	add := func(parts ...string) {
-		if s := sentence(parts...); s != "" {
-			out = append(out, text.Clean(s, 2*textMost))
+		if s := joined(parts...); s != "" {
+			out = append(out, text.Clean(s+".", 2*textMost))
 		}
 	}
 	for i := range all[:min(len(all), outagesMost)] {
@@ -49,9 +49,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	if n := summaryOf(r).Ledger.Unsent; summaryOf(r).Ledger.ManyUnsent() {
 		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
 	}
-	for _, s := range doneIn(r, all) {
-		add(s)
-	}
+	add(doneIn(r, all))
 	switch {
 	case r.Recording:
 		add("lightsout is still recording: this is what it knew at " + clock(r.End) + " UTC")
@@ -61,13 +59,9 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	return out
 }
 
-// sentence joins the parts that there are.
-func sentence(parts ...string) string {
-	s := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
-	if s == "" {
-		return ""
-	}
-	return s + "."
+// joined joins the parts that there are.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
 // whatOf is what went down, or what else was a sign of the outage.
@@ -132,7 +126,7 @@ func (c *Clients) text(several bool) string {
 		said = NeverAnswered
 	case len(c.Windows) > 0:
 		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
-		if n := c.Failed - c.InWindows; n > 0 {
+		if n := c.Outside; n > 0 {
 			said += ", and " + text.Count(n, "more request", "more requests") + " failed outside of that time"
 		}
 	case c.Failed > 0:
@@ -183,7 +177,7 @@ const workloadsMost = 4
 
 // podsOf counts the pods of the workloads that lost some, the worst first.
 func podsOf(r *record.Record, f *Facts) string {
-	if len(f.Workloads) == 0 || len(f.Nodes) == 0 && !recorded(r) || f.Workloads[0].Of == 0 {
+	if len(f.Workloads) == 0 || len(f.Nodes) == 0 && !r.Unplanned() || f.Workloads[0].Of == 0 {
 		return ""
 	}
 	w := &f.Workloads[0]
@@ -259,24 +253,23 @@ func still(r *record.Record, nodes []NodeFacts) string {
 // come from.
 const changedBefore = time.Minute
 
-// doneIn describes how somebody scaled or deleted the deployment of the record around the outages.
-func doneIn(r *record.Record, all []Facts) (out []string) {
+// doneIn describes how somebody scaled or deleted the deployment of the record around the outages, the first
+// time: an autoscaler may do it often.
+func doneIn(r *record.Record, all []Facts) string {
 	from := all[0].From
-	if recorded(r) {
+	if r.Unplanned() {
 		from = r.Zero.Add(-changedBefore)
 	} else if len(all[0].Nodes) == 0 {
-		return nil
+		return ""
 	}
-	targets, scaled := targetsOf(r), false
-	for i := 1; i < len(targets); i++ {
-		switch was, t := targets[i-1], targets[i]; {
-		case !t.at.After(from) || scaled && !t.gone: // an autoscaler may do it often
-		case t.gone:
-			out = append(out, "The deployment was deleted at "+clock(t.at)+" UTC")
-		default:
-			scaled = true
-			out = append(out, fmt.Sprintf("The deployment was scaled from %d to %s at %s UTC", was.replicas, text.Count(t.replicas, "pod", "pods"), clock(t.at)))
-		}
+	targets := targetsOf(r)
+	i := slices.IndexFunc(targets, func(t target) bool { return t.at.After(from) })
+	if i < 1 {
+		return ""
 	}
-	return out
+	done := fmt.Sprintf("scaled from %d to %s", targets[i-1].replicas, text.Count(targets[i].replicas, "pod", "pods"))
+	if targets[i].replicas == 0 {
+		done = "deleted, or scaled to 0 pods,"
+	}
+	return "The deployment was " + done + " at " + clock(targets[i].at) + " UTC"
 }

@@ -40,12 +40,7 @@ var verdicts = map[view.Verdict]cell{
 }
 
 // verdictOf is the verdict's word in capitals, with its tone.
-func verdictOf(v view.Verdict) cell {
-	if c, ok := verdicts[v]; ok {
-		return c
-	}
-	return cell{text.Clean(string(v), 40), warning}
-}
+func verdictOf(v view.Verdict) cell { return cmp.Or(verdicts[v], verdicts[""]) }
 
 func pageOf(r *record.Record) *page {
 	all := factsOf(r)
@@ -54,16 +49,13 @@ func pageOf(r *record.Record) *page {
 	p.about.ID, p.about.Title = "about", "About this record"
 	p.about.columns("fact", "value")
 	if s := r.Summary; s != nil {
-		p.fromSummary(r, c)
+		p.fromSummary(r)
 		p.Title = titleOf(r, all)
 	} else {
 		p.fromTorn(r, all)
 	}
-	if r.Dir != "" {
-		// Without the path: it may name an account, and a record may move.
-		p.fact("record", filepath.Base(r.Dir))
-		p.fact("play it", "lightsout replay . (in the folder of this report)")
-	}
+	p.fact("record", filepath.Base(r.Dir)) // without the path: it may name an account, and a record may move
+	p.fact("play it", "lightsout replay . (in the folder of this report)")
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
@@ -74,7 +66,7 @@ func pageOf(r *record.Record) *page {
 
 // titleOf is the name of a trial, or what an outage was of and when.
 func titleOf(r *record.Record, all []Facts) string {
-	if summaryOf(r).Unplanned == nil && !recorded(r) {
+	if summaryOf(r).Unplanned == nil && !r.Unplanned() {
 		return cmp.Or(clean(summaryOf(r).Name), "trial")
 	}
 	title := "outage"
@@ -84,19 +76,14 @@ func titleOf(r *record.Record, all []Facts) string {
 	return title + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
 }
 
-func (p *page) fromSummary(r *record.Record, c *causes) {
+func (p *page) fromSummary(r *record.Record) {
 	s := r.Summary
 	p.About = clean(s.About)
 	p.Verdict = judged(s)
-	if s.Unplanned != nil && severityMeans(r) != "" {
-		p.Why = append(p.Why, severityMeans(r))
+	if s.Unplanned != nil && severityMeans(s.Unplanned) != "" {
+		p.Why = append(p.Why, severityMeans(s.Unplanned))
 	}
-	if s.Verdict == view.NotObserved {
-		p.Why = append(p.Why, view.NoVerdict(s.Why, s.Expectations))
-	}
-	for _, w := range s.Why {
-		p.Why = append(p.Why, clean(w))
-	}
+	p.Why = append(p.Why, reasonsFor(s)...)
 	p.Loud = append(p.Loud, loud(s)...)
 	for _, f := range [][2]string{{"cluster", s.Cluster}, {"API server", s.Server}, {"deployment", s.Deployment}} {
 		if f[1] != "" {
@@ -110,10 +97,8 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 	p.fact(began, utc(s.Started))
 	p.zero(r, s.Zero)
 	p.fact("the record ended", utc(s.Ended))
-	if d := lengthOf(s); d >= 0 {
-		p.fact("took", seconds(d.Seconds()))
-	}
-	p.Sections = []section{phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s)}
+	p.fact("took", lengthOf(s))
+	p.Sections = []section{phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s)}
 	if s.Unplanned != nil {
 		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
 	} else {
@@ -121,27 +106,35 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 	}
 }
 
-// lengthOf is how long a trial took, or an outage from its zero on; negative: unknown.
-func lengthOf(s *record.Summary) time.Duration {
+// lengthOf is how long a trial took, or an outage from its zero on.
+func lengthOf(s *record.Summary) string {
 	from := s.Started
 	if s.Unplanned != nil {
 		from = s.Zero
 	}
-	if from.IsZero() {
-		return -1
+	return seconds(max(s.Ended.Sub(from).Seconds(), 0))
+}
+
+// reasonsFor are the reasons for a verdict.
+func reasonsFor(s *record.Summary) (why []string) {
+	if s.Verdict == view.NotObserved {
+		why = append(why, view.NoVerdict(s.Why, s.Expectations))
 	}
-	return s.Ended.Sub(from)
+	for _, w := range s.Why {
+		why = append(why, clean(w))
+	}
+	return why
 }
 
 // loud is what must be read before anything else in a summary.
 func loud(s *record.Summary) []cell {
 	var out []cell
+	restore := cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial")
 	if len(s.LeftOff) > 0 {
-		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: " + cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial")), bad})
+		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: " + restore), bad})
 	}
 	if len(s.MayGoOff) > 0 {
-		out = append(out, cell{clean("These machines were on, but may still go off by lightsout's last request: " + text.List(s.MayGoOff) + ". Check them with: " +
-			cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial")), bad})
+		out = append(out, cell{clean("These machines were on, but may still go off by lightsout's last request: " + text.List(s.MayGoOff) + ". Check them with: " + restore), bad})
 	}
 	if !s.Ledger.Balanced || !s.Ledger.Adds() {
 		out = append(out, cell{"The ledger does not balance: not every request is accounted for.", bad})
@@ -154,12 +147,8 @@ func loud(s *record.Summary) []cell {
 
 // fromTorn tells what can be told without a summary.
 func (p *page) fromTorn(r *record.Record, all []Facts) {
-	p.Title = clean(filepath.Base(r.Dir))
-	if r.Dir == "" {
-		p.Title = "trial"
-	}
-	p.Verdict = verdictOf("")
-	if recorded(r) {
+	p.Title, p.Verdict = clean(filepath.Base(r.Dir)), verdictOf("")
+	if r.Unplanned() {
 		p.Title, p.Verdict = titleOf(r, all), cell{"BREAKS OFF", warning}
 	}
 	if r.Recording {

@@ -42,8 +42,8 @@ func (d *drawing) bar(b bin, y, h float64) box {
 }
 
 // scale draws and labels the levels up to top, so far from zero each.
-func (d *drawing) scale(top int, zero, unit float64) {
-	for _, n := range levels(top) {
+func (d *drawing) scale(top, each int, zero, unit float64) {
+	for n := each; n <= top; n += each {
 		y := zero + float64(n)*unit
 		d.line("grid", plotLeft, y, plotRight, y)
 		d.text("label figures soft", plotLeft-8, y+3.5, "end", itoa(n))
@@ -116,7 +116,7 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 		d.y += panelGap
 		return
 	}
-	top = roundUp(top)
+	top, each := scaleOf(top)
 	unit := serviceHeight / float64(top)
 	zero := d.y + serviceHeight
 	notes := []string{"at most at once, " + per(size)}
@@ -124,7 +124,7 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 		notes = []string{"not sampled"}
 	}
 	d.frame(d.y, "requests in the service", notes...)
-	d.scale(top, zero, -unit)
+	d.scale(top, each, zero, -unit)
 	d.text("label figures soft", plotLeft-8, zero+3.5, "end", "0")
 
 	d.layers(bins, zero, unit)
@@ -195,10 +195,10 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 		d.text("label small soft", plotLeft-8, zero+15, "end", "none failed")
 		return
 	}
-	fails = roundUp(fails)
+	fails, each := scaleOf(fails)
 	unit := failedHeight / float64(fails)
 	d.frame(zero+6, "failed", "by the time of the failure, "+per(size))
-	d.scale(fails, zero, unit)
+	d.scale(fails, each, zero, unit)
 	d.printf(`<g class="failures" data-unit="%.6g">`, unit)
 	below := make([]int, len(bins))
 	for _, c := range classes {

@@ -6,6 +6,7 @@ import (
 	"html"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
@@ -150,9 +151,9 @@ func (d *drawing) ticks(y float64) {
 	d.line("axis", plotLeft, y, plotRight, y)
 	for _, t := range d.axis.ticks() {
 		d.line("axis", d.axis.x(t), y, d.axis.x(t), y+4)
-		d.text("label figures", d.axis.x(t), y+16, "middle", d.axis.tick(t))
+		d.text("label figures", d.axis.x(t), y+16, "middle", text.Offset(time.Duration(t)*time.Second, false))
 	}
-	d.text("label soft", 0, y+16, "start", "time from zero ("+d.axis.unit()+")")
+	d.text("label soft", 0, y+16, "start", "time from zero")
 }
 
 // blind greys out the spans without contact.

@@ -31,7 +31,7 @@ func expectationsOf(s *record.Summary) section {
 
 // phasesOf compares the forecasts with the observations: of a node that went down several times,
 // the last ones.
-func phasesOf(r *record.Record, c *causes) section {
+func phasesOf(r *record.Record) section {
 	s := r.Summary
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
 	zero, early := "the first power-off request", "forecast at zero"
@@ -56,10 +56,6 @@ func phasesOf(r *record.Record, c *causes) section {
 			note = seen.text(false)
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
-	}
-	t.trim(early, "by its source")
-	if again := slices.DeleteFunc(slices.Clone(c.nodes), func(n NodeFacts) bool { return !c.again(n.Node) }); len(again) > 0 {
-		t.Items = append(t.Items, cell{Text: named(again) + " went down several times: these phases are those of the last time."})
 	}
 	return t
 }

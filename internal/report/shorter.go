@@ -20,20 +20,15 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	t.columns("change", "then")
 	t.figures("forecast", "observed")
 	s := r.Summary
-	at := func(phase string) (float64, bool) {
-		if p := lastSeen(c.phases, phase); p != nil {
-			return *p, true
-		}
-		return 0, false
-	}
+	at := func(phase string) (float64, bool) { return lastSeen(c.phases, phase) }
 	add := func(change, then string, forecast, observed float64) {
 		if observed-forecast >= 1 {
 			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
-	lost := lostMost(all)
+	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && noticed(s, all) && lost.Lowest > 0 {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && noticed(s, all) && len(worst) > 0 && worst[0].Lowest > 0 {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
 	}
 	tainted, marked := at(view.PhaseTainted)
@@ -108,15 +103,6 @@ func (c *causes) lastFall(before float64) (last float64) {
 	return last
 }
 
-// lostMost is the workload that lost most pods in the first outage. Those that stayed can receive
-// the requests that the lost ones receive no more.
-func lostMost(all []Facts) (w Workload) {
-	if len(all[0].Workloads) > 0 {
-		w = all[0].Workloads[0]
-	}
-	return w
-}
-
 // taint is the taint by which the pods of the outage went; empty: it was not seen.
 func (c *causes) taint() string {
 	for _, n := range c.nodes {
@@ -128,15 +114,15 @@ func (c *causes) taint() string {
 }
 
 // lastSeen is when a phase was seen of the last of its subjects, unless a blind span hid that.
-func lastSeen(phases []view.Phase, phase string) (at *float64) {
+func lastSeen(phases []view.Phase, phase string) (at float64, seen bool) {
 	for _, p := range phases {
 		switch {
 		case p.Name != phase || p.Before:
 		case p.HiddenFrom != nil:
-			return nil
-		case p.Observed != nil && (at == nil || *p.Observed > *at):
-			at = p.Observed
+			return 0, false
+		case p.Observed != nil && (!seen || *p.Observed > at):
+			at, seen = *p.Observed, true
 		}
 	}
-	return at
+	return at, seen
 }

@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // tone is the emphasis of a cell or a sentence. It only repeats the text: no tone has a
 // meaning that the text lacks.
 type tone string
@@ -38,12 +40,26 @@ type section struct {
 	Items []cell
 }
 
-// settled are the sections as they are written, without the empty ones.
+// trim removes the columns that are empty.
+func (s *section) trim() {
+	for i := len(s.Head) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(s.Rows, func(row []cell) bool { return row[i].Text != none && row[i].Text != "" }) {
+			continue
+		}
+		s.Head = slices.Delete(s.Head, i, i+1)
+		for j := range s.Rows {
+			s.Rows[j] = slices.Delete(s.Rows[j], i, i+1)
+		}
+	}
+}
+
+// settled are the sections as they are written, without the empty ones, and without empty columns.
 func settled(all []section) (out []section) {
 	for _, s := range all {
 		if len(s.Rows)+len(s.Items) == 0 && s.Nothing.Text != "" {
 			s.Lead = []cell{s.Nothing}
 		}
+		s.trim()
 		if len(s.Lead)+len(s.Rows)+len(s.Items) > 0 {
 			out = append(out, s)
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,9 +31,6 @@ const atZero = 5 * time.Second
 // past reports whether a time is that of an earlier outage, in the past of a record.
 func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-atZero)) }
 
-// recorded reports whether the recorder wrote a record, and not a trial or a session.
-func recorded(r *record.Record) bool { return len(SignsIn(r)) > 0 }
-
 // SoFar is a sentence on an outage that is still being recorded: on its signs, and what clients
 // notice, if anything is known of that.
 func SoFar(signs []view.Event, clients string) string {
@@ -47,7 +45,7 @@ func SoFar(signs []view.Event, clients string) string {
 	if len(nodes) == 0 {
 		beside = text.Capital(beside)
 	}
-	return text.Clean(sentence(who(nodes), beside, again(signs), clients), 2*textMost)
+	return text.Clean(joined(who(nodes), beside, again(signs), clients)+".", 2*textMost)
 }
 
 // again describes the newest of the signs that came before; empty if none did.
@@ -92,10 +90,16 @@ func apiSilence(s unseen) string {
 	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from)) + " from " + clock(s.from) + " UTC"
 }
 
-// severities are the words of a recorded outage, in the place of a verdict.
-var severities = map[record.Severity]cell{
-	record.SeverityDown: {"DOWN", bad}, record.SeverityDegraded: {"DEGRADED", warning},
-	record.SeverityUnnoticed: {"UNNOTICED", good}, record.SeverityUnknown: {"UNKNOWN", warning},
+// severities are the words of a recorded outage, in the place of a verdict, with what they mean if the
+// opening does not tell it.
+var severities = map[record.Severity]struct {
+	word  cell
+	means string
+}{
+	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests failed in a run of seconds without a success"},
+	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests failed"},
+	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, ""},
+	record.SeverityUnknown:   {cell{"UNKNOWN", warning}, ""},
 }
 
 // judged is the verdict of a trial, or the severity of a recorded outage.
@@ -103,23 +107,15 @@ func judged(s *record.Summary) cell {
 	if s.Unplanned == nil {
 		return verdictOf(s.Verdict)
 	}
-	if c, ok := severities[s.Unplanned.Severity]; ok {
-		return c
-	}
-	return cell{text.Clean(string(s.Unplanned.Severity), 40), warning}
+	return cmp.Or(severities[s.Unplanned.Severity].word, severities[record.SeverityUnknown].word)
 }
 
 // severityMeans explains the severity of a recorded outage; empty if the opening does.
-func severityMeans(r *record.Record) string {
-	switch r.Summary.Unplanned.Severity {
-	case record.SeverityDown:
-		return "three or more requests failed in a run of seconds without a success"
-	case record.SeverityDegraded:
-		return "some requests failed"
-	case record.SeverityUnknown:
-		return clean(r.Summary.Unplanned.Why) + ": what clients noticed is unknown"
+func severityMeans(u *record.Unplanned) string {
+	if u.Severity == record.SeverityUnknown {
+		return clean(u.Why) + ": what clients noticed is unknown"
 	}
-	return ""
+	return severities[u.Severity].means
 }
 
 // zeroOf names the zero of the clock.
@@ -154,18 +150,9 @@ type bootID struct {
 // bootIDsOf finds by the samples the newest boot ID of each node, if it proves anything.
 func bootIDsOf(r *record.Record) map[string]bootID {
 	newest := map[string]bootID{}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Cluster == nil {
-			continue
-		}
-		for _, n := range x.Cluster.Nodes {
-			if n == nil {
-				continue
-			}
-			if old, known := newest[n.Name]; !known || old.id != n.BootID {
-				newest[n.Name] = bootID{x.At, n.BootID}
-			}
+	for at, n := range nodesShown(r) {
+		if old, known := newest[n.Name]; !known || old.id != n.BootID {
+			newest[n.Name] = bootID{at, n.BootID}
 		}
 	}
 	var ids []string

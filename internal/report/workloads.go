@@ -68,16 +68,10 @@ func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 			readings[k] = append(readings[k], reading{happened(*e), e.N, e.Of, -1})
 		}
 	}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Cluster == nil {
-			continue
-		}
-		for _, d := range x.Cluster.Deployments { // no event shows what lacked when the record began
-			if d != nil && d.Key != own.Key && d.Gone.IsZero() {
-				k := cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}
-				readings[k] = append(readings[k], reading{x.At, d.Available, d.Replicas, -1})
-			}
+	for at, d := range deploymentsShown(r) { // no event shows what lacked when the record began
+		if d.Key != own.Key && d.Gone.IsZero() {
+			k := cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}
+			readings[k] = append(readings[k], reading{at, d.Available, d.Replicas, -1})
 		}
 	}
 	for _, all := range readings {
@@ -207,37 +201,27 @@ func ownReadings(r *record.Record) (out []reading) {
 	return out
 }
 
-// target is how many pods the deployment should have from a time on; gone: it was deleted then.
+// target is how many pods the deployment should have from a time on: none once it was deleted.
 type target struct {
 	at       time.Time
 	replicas int
-	gone     bool
 }
 
 // targetsOf lists by the samples how many pods the deployment of the record should have.
 func targetsOf(r *record.Record) (out []target) {
 	own := r.Deployment()
-	add := func(t target) {
-		if n := len(out); n == 0 || out[n-1].replicas != t.replicas || out[n-1].gone != t.gone {
-			out = append(out, t)
+	add := func(at time.Time, replicas int) {
+		if n := len(out); n == 0 || out[n-1].replicas != replicas {
+			out = append(out, target{at, replicas})
 		}
 	}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Cluster == nil {
-			continue
-		}
-		for _, d := range x.Cluster.Deployments { // a deleted one stays visible for a while
-			switch {
-			case d == nil || d.Key != own:
-			case !d.Gone.IsZero():
-				add(target{at: d.Gone, gone: true})
-			default:
-				add(target{at: x.At, replicas: d.Replicas})
-			}
-		}
-		if slices.Contains(x.Cluster.GoneDeployments, own) {
-			add(target{at: x.At, gone: true})
+	for at, d := range deploymentsShown(r) { // a deleted one stays visible for a while
+		switch {
+		case d.Key != own:
+		case !d.Gone.IsZero():
+			add(d.Gone, 0)
+		default:
+			add(at, d.Replicas)
 		}
 	}
 	return out

@@ -1,10 +1,9 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -66,19 +65,13 @@ func New(r *record.Record, o Options) (*Player, error) {
 	if r.Start.IsZero() {
 		return nil, errors.New("there is nothing to play: the record is empty")
 	}
-	if math.IsNaN(o.Speed) || o.Speed < 0 {
-		return nil, fmt.Errorf("the speed must be from %g to %d, not %g", SpeedLeast, SpeedMost, o.Speed)
-	}
 	p := &Player{
-		now: o.Now, record: newFrames(r), at: r.Start, speed: 1, paused: o.Paused,
+		now: o.Now, record: newFrames(r), at: r.Start, speed: clampSpeed(cmp.Or(o.Speed, 1)), paused: o.Paused,
 		frames: make(chan *view.Frame, 1), intents: make(chan view.Intent, 64), quit: make(chan struct{}),
 	}
 	p.leave = sync.OnceFunc(func() { close(p.quit) })
 	if p.now == nil {
 		p.now = time.Now
-	}
-	if o.Speed > 0 {
-		p.speed = clampSpeed(o.Speed)
 	}
 	p.first = p.speed
 	return p, nil
@@ -161,9 +154,7 @@ func (p *Player) carryOut(i view.Intent) {
 			p.paused = !p.paused
 		}
 	case view.ReplaySpeed:
-		if f := p.speed * i.Factor; f > 0 && !math.IsInf(f, 0) {
-			p.speed = clampSpeed(f)
-		}
+		p.speed = clampSpeed(p.speed * i.Factor)
 	case view.ReplaySeek:
 		p.seek(i)
 	case view.Answer, view.SetFocus: // the operator closes a question, or selects another deployment
