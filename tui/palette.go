@@ -53,9 +53,6 @@ func openPalette(m *Model) {
 	for _, k := range shownKinds {
 		d.add(command{text: "go to: " + k.title, binding: binding{run: showKind(k.kind), names: k.names}})
 	}
-	for _, k := range listedKinds {
-		d.add(listCommand("go to: "+k.title, k.names...))
-	}
 	d.add(command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ",
 		binding: binding{names: []string{"ns", "namespace", "namespaces"}}})
 	d.add(command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ",
@@ -92,7 +89,12 @@ func (d *paletteDialog) find() {
 		all = placesOf(d.m, kind, strings.TrimSpace(name))
 	}
 	words := strings.Fields(typed)
-	called, others := d.narrowed(), []command(nil)
+	kind, what, _ := strings.Cut(d.in.String(), " ")
+	what = strings.TrimSpace(what)
+	var called, others []command
+	if i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) }); i >= 0 {
+		called = d.narrowed(d.all[i], what)
+	}
 	for _, c := range all {
 		switch {
 		case slices.Contains(c.names, typed):
@@ -117,11 +119,9 @@ func (d *paletteDialog) find() {
 		}
 	}
 	d.found = append(append(called, objectsCalled(d.m, strings.TrimSpace(d.in.String()))...), others...)
-	if len(d.found) == 0 && len(words) > 0 && canBeKind(words[0]) {
-		ask := listCommand("ask the API server for objects of the kind "+words[0], words[0])
-		if ok, _ := ask.usable(d.m); ok {
-			d.found = []command{ask}
-		}
+	if len(called)+len(others) == 0 && kind != "" && canBeKind(kind) && d.m.s.f.Replay == nil {
+		ask := command{text: "ask the API server for objects of the kind " + kind, binding: binding{run: listKind(kind)}}
+		d.found = append(d.found, append(d.narrowed(ask, what), ask)...)
 	}
 }
 
@@ -139,16 +139,12 @@ func beginsWord(text, what string) bool {
 	}
 }
 
-// narrowed returns the commands of k9s that name a kind and then a namespace or a filter:
+// narrowed returns the commands that name a kind and then a namespace or a filter, as in k9s:
 // "po shop", "deploy web".
-func (d *paletteDialog) narrowed() (out []command) {
-	kind, what, _ := strings.Cut(d.in.String(), " ")
-	what = strings.TrimSpace(what)
-	i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) })
-	if i < 0 || what == "" {
+func (d *paletteDialog) narrowed(to command, what string) (out []command) {
+	if what == "" {
 		return nil
 	}
-	to := d.all[i]
 	then := func(text string, narrow func(*Model)) {
 		run := func(m *Model) { to.run(m); narrow(m) }
 		out = append(out, command{text: to.text + text, binding: bind(run, "", "", "")})
