@@ -146,17 +146,8 @@ func selectedDeployment(m *Model) (cluster.Key, bool) {
 
 // noDeployment returns the reason, in a sentence, why the list of deployments is empty.
 func noDeployment(m *Model) string {
-	open := m.find("Deployments")
-	p := open.pane.(*deploymentsPane)
-	switch {
-	case p.by.on() && m.active == open:
-		return "no deployment matches the filter: esc clears it"
-	case p.by.on():
-		return fmt.Sprintf("no deployment matches the filter: %d and then esc clear it", open.number)
-	case p.by.only != "" && p.by.all > 0:
-		return "no deployment in " + p.by.only + ": 0 shows all namespaces"
-	}
-	return p.empty(&m.s)
+	p := m.find("Deployments")
+	return p.pane.(*deploymentsPane).empty(&m.s) + fmt.Sprintf(": %d and then esc clear a filter, 0 shows all namespaces", p.number)
 }
 
 // askPower asks about the marked nodes, or the one under the cursor.

@@ -65,8 +65,6 @@ type list[K comparable, R any] struct {
 	top    int
 	page   int // rows shown at the last drawing
 
-	headers int // lines above the rows at the last drawing
-
 	seen inputs // the input of the present rows
 
 	need  widths // of the cells drawn since the width changed

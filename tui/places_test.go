@@ -95,7 +95,7 @@ func TestTheScreenSwitchesContexts(t *testing.T) {
 // The keys of a deployment act on none that a filter or a choice of namespaces hides, and
 // say why; nor do its pods stay chosen.
 func TestNoKeyActsOnAHiddenDeployment(t *testing.T) {
-	const filtered, hidden = "no deployment matches the filter", "no deployment in knative-serving: 0 shows all namespaces"
+	const filtered, hidden = "no deployments match the filter: 2 and then esc", "0 shows all namespaces"
 	for keys, want := range map[string]string{
 		"/ n o s u c h enter f":         filtered + ": esc clears it",
 		"/ n o s u c h enter r":         filtered + ": esc clears it",

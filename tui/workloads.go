@@ -10,7 +10,7 @@ import (
 )
 
 var workloadsSpec = &paneSpec{
-	name: "Workloads", letter: "W", place: placeWhole,
+	name: "Workloads", place: placeWhole,
 	keys: append([]binding{
 		bind(nextKind, "kind", "a", "show the next kind only, or all", "a"),
 	}, rowKeys...),
