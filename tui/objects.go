@@ -80,10 +80,8 @@ func (p *objectsPane) settle(s *scene) {
 		p.none = "asking the API server for " + p.kind + " " + s.t.ellipsis
 	case l.Err != "":
 		p.none = l.Err
-	case want.Namespaces != "":
-		p.none = "no " + p.kind + " in " + want.Namespaces + ": 0 or :ns all shows all namespaces"
 	default:
-		p.none = "no " + p.kind
+		p.none = "no " + p.kind + after(" in ", want.Namespaces, ": 0 or :ns all shows all namespaces")
 	}
 	var rows []cluster.ListingRow
 	if p.shown != nil && p.shown.Listing != nil {
