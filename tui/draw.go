@@ -14,8 +14,7 @@ import (
 // terminal. It changes nothing.
 func (m *Model) View() tea.View { return m.drawn }
 
-// screen draws the screen. It stores the positions of the panes, and when a question
-// was first drawn.
+// screen draws the screen. It stores when a question was first drawn.
 func (m *Model) screen() tea.View {
 	m.clock()
 	v := tea.NewView(strings.Join(m.draw(), "\n"))
@@ -50,12 +49,11 @@ func (m *Model) draw() []string {
 	if m.s.f.Replay != nil {
 		left--
 	}
-	l := m.arrange(len(lines), w, left)
+	l := m.arrange(w, left)
 	if text := strip(m, w, l.shows(m.find("Trial"))); text != "" {
 		lines = append(lines, text)
-		l = m.arrange(len(lines), w, left-1)
+		l = m.arrange(w, left-1)
 	}
-	m.shown = l
 	bottom := h - 1 - len(caption)
 	lines = fill(append(lines, m.body(w, l)...), w, bottom)
 	if m.step.waits && m.dialogs.top() == nil {

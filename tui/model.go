@@ -78,7 +78,6 @@ type Model struct {
 	inspecting view.Inspect // the last request to the session
 	rec        bool         // the screen is being recorded
 	caption    string       // for spectators; may be empty
-	shown      layout       // the positions of the panes
 	drawn      tea.View     // the screen after the last message
 	report     *ReportMsg   // the last requested report; nil until it arrives
 	cmd        tea.Cmd      // a command's result for the program

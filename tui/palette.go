@@ -66,7 +66,8 @@ func openPalette(m *Model) {
 // add adds a command that can do anything on this screen, or on another.
 func (d *paletteDialog) add(c command) {
 	ok, why := c.usable(d.m)
-	if c.fault = why; ok || why != "" {
+	c.fault = why
+	if ok || why != "" {
 		d.all = append(d.all, c)
 	}
 }
