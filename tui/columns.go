@@ -144,8 +144,8 @@ func (p *plan) tellApart(t *theme, cols []fitting, rows [][]cell) {
 }
 
 // tellsApart returns the first way to shorten the cells of a column to w cells that
-// leaves no two different ones alike: without the middle, the end, the beginning, or the
-// beginning that they share.
+// leaves no two different ones alike: without the middle, the end, or the beginning that
+// they share.
 func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 	if !slices.ContainsFunc(rows, func(r []cell) bool { return spansWidth(r[i].form(false)) > w }) {
 		return middle
@@ -159,9 +159,8 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 			same = same[:len(same)-size]
 		}
 	}
-	ending := func(s string, w int, dots string) string { return dots + cutRight(s, w-width(dots)) }
 	after := func(s string, w int, dots string) string { return dots + fit(s[len(same):], w-width(dots), dots) }
-	for _, way := range []shortener{middle, fit, ending, after} {
+	for _, way := range []shortener{middle, fit, after} {
 		short := map[string]bool{}
 		for name := range names {
 			short[shortened(name, w, t.ellipsis, way)] = true

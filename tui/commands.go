@@ -122,41 +122,26 @@ func aim(m *Model) {
 	}
 }
 
-// selectedDeployment returns the deployment under the cursor, or that of the pod under
-// it. If there is none, it shows why.
+// selectedDeployment returns the deployment under the cursor, or in the pane of pods that of
+// the pod under it. If there is none, it shows why.
 func selectedDeployment(m *Model) (cluster.Key, bool) {
-	pods, ok := m.active.pane.(*podsPane)
-	if !ok {
-		if m.s.deployment.Name == "" {
-			m.say(noDeployment(m))
+	if pods, ok := m.active.pane.(*podsPane); ok {
+		p, ok := pods.selected()
+		switch {
+		case !ok:
+			m.say(pods.empty(&m.s))
+		case p.Deployment == "":
+			m.say("this pod belongs to no deployment")
+		default:
+			return cluster.Key{Namespace: p.Namespace, Name: p.Deployment}, true
 		}
-		return m.s.deployment, m.s.deployment.Name != ""
+		return cluster.Key{}, false
 	}
-	p, ok := pods.selected()
-	switch {
-	case !ok:
-		m.say(pods.empty(&m.s))
-	case p.Deployment == "":
-		m.say("this pod belongs to no deployment")
-	default:
-		return cluster.Key{Namespace: p.Namespace, Name: p.Deployment}, true
+	if m.s.deployment.Name == "" {
+		p := m.find("Deployments")
+		m.say(p.pane.(*deploymentsPane).empty(&m.s) + fmt.Sprintf(": %d and then esc clear a filter, 0 shows all namespaces", p.number))
 	}
-	return cluster.Key{}, false
-}
-
-// noDeployment returns the reason, in a sentence, why the list of deployments is empty.
-func noDeployment(m *Model) string {
-	open := m.find("Deployments")
-	p := open.pane.(*deploymentsPane)
-	switch {
-	case p.by.on() && m.active == open:
-		return "no deployment matches the filter: esc clears it"
-	case p.by.on():
-		return fmt.Sprintf("no deployment matches the filter: %d and then esc clear it", open.number)
-	case p.by.only != "" && p.by.all > 0:
-		return "no deployment in " + p.by.only + ": 0 shows all namespaces"
-	}
-	return p.empty(&m.s)
+	return m.s.deployment, m.s.deployment.Name != ""
 }
 
 // askPower asks about the marked nodes, or the one under the cursor.

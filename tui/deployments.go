@@ -19,7 +19,6 @@ var deploymentsSpec = &paneSpec{
 // deploymentsPane lists deployments with their replicas, word and history.
 type deploymentsPane struct {
 	list[cluster.Key, *cluster.Deployment]
-	many bool // more than one namespace
 }
 
 func newDeploymentsPane() *deploymentsPane {
@@ -67,9 +66,7 @@ func newDeploymentsPane() *deploymentsPane {
 
 func (p *deploymentsPane) settle(s *scene) {
 	if p.stale(s.snap, s.f.Focus, s.only.text) {
-		all := s.snap.Deployments()
-		p.many = len(all) > 0 && all[0].Namespace != all[len(all)-1].Namespace
-		p.take(s, all)
+		p.take(s, s.snap.Deployments())
 		if s.f.Focus.Name != "" { // begin on the one that the gauge measures
 			p.begin(func(d *cluster.Deployment) bool { return d.Key == s.f.Focus })
 		}

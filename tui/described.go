@@ -32,11 +32,7 @@ func (d *details) described(ref cluster.Ref) {
 	}
 	d.services(ref.Kind, o)
 	d.head("Events of the cluster")
-	if o.EventsErr != "" {
-		d.addStyled(d.s.t.warn, "can't be read", o.EventsErr)
-	} else if len(o.Events) == 0 {
-		d.addStyled(d.s.t.dim, "none", "the API server keeps them for about an hour")
-	}
+	d.none(o.EventsErr, len(o.Events), "the API server keeps them for about an hour")
 	for _, e := range o.Events {
 		text, st := e.Reason+": "+e.Message, style("")
 		if e.Count > 1 {
@@ -49,6 +45,16 @@ func (d *details) described(ref cluster.Ref) {
 	}
 }
 
+// none says that a list cannot be read, or that it is empty and why.
+func (d *details) none(err string, n int, why string) {
+	switch {
+	case err != "":
+		d.addStyled(d.s.t.warn, "can't be read", err)
+	case n == 0:
+		d.addStyled(d.s.t.dim, "none", why)
+	}
+}
+
 // services adds the services that send requests to the pods of an object, with
 // how many endpoints are ready.
 func (d *details) services(kind cluster.Kind, o *cluster.Description) {
@@ -56,11 +62,7 @@ func (d *details) services(kind cluster.Kind, o *cluster.Description) {
 		return
 	}
 	d.head("Services")
-	if o.ServicesErr != "" {
-		d.addStyled(d.s.t.warn, "can't be read", o.ServicesErr)
-	} else if len(o.Services) == 0 {
-		d.addStyled(d.s.t.dim, "none", "no service selects these pods")
-	}
+	d.none(o.ServicesErr, len(o.Services), "no service selects these pods")
 	for _, s := range o.Services {
 		text, st := d.s.facts(s.Name+": "+s.Type, s.Ports), style("")
 		for _, e := range d.s.snap.Endpoints() {

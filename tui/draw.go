@@ -8,15 +8,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
-	"lightsout/internal/view"
 )
 
 // View returns the screen as of the last message: every line is exactly as wide as the
 // terminal. It changes nothing.
 func (m *Model) View() tea.View { return m.drawn }
 
-// screen draws the screen. It stores the positions of the panes, and when a question
-// was first drawn.
+// screen draws the screen. It stores when a question was first drawn.
 func (m *Model) screen() tea.View {
 	m.clock()
 	v := tea.NewView(strings.Join(m.draw(), "\n"))
@@ -51,12 +49,11 @@ func (m *Model) draw() []string {
 	if m.s.f.Replay != nil {
 		left--
 	}
-	l := m.arrange(len(lines), w, left)
+	l := m.arrange(w, left)
 	if text := strip(m, w, l.shows(m.find("Trial"))); text != "" {
 		lines = append(lines, text)
-		l = m.arrange(len(lines), w, left-1)
+		l = m.arrange(w, left-1)
 	}
-	m.shown = l
 	bottom := h - 1 - len(caption)
 	lines = fill(append(lines, m.body(w, l)...), w, bottom)
 	if m.step.waits && m.dialogs.top() == nil {
@@ -132,19 +129,13 @@ func (m *Model) pane(p placed) drawing {
 	return p.drawn
 }
 
-// foot returns the most urgent message, for the bottom of the frame, in at most w
+// foot returns the newest message, for the bottom of the frame, in at most w
 // cells.
 func (m *Model) foot(w int) span {
 	t, f, st, text := m.s.t, m.s.f, style(""), ""
-	switch n, ok := m.notices.answer(m.opts.Now()); {
-	case ok && !(n.long && f.Notice.At.After(n.at)):
-		st, text = t.strong, t.text(n.text)
-	case f.Notice.Text != "" && m.s.now.Sub(f.Notice.At) < noticeFor:
-		sign, look := levelStyle(t, f.Notice.Level)
-		if st = t.fresh; f.Notice.Level == view.Good {
-			st = look
-		}
-		text = strings.TrimLeft(sign+" ", " ") + t.text(f.Notice.Text)
+	switch n, ok := m.notices.standing(m.opts.Now()); {
+	case ok:
+		st, text = n.st, t.text(n.text)
 	case len(f.LeavesAfter) > 0:
 		st, text = t.fresh, t.warnSign+" leaving as soon as these are back: "+t.text(strings.Join(f.LeavesAfter, ", "))+"; q asks again"
 	default:
@@ -171,8 +162,7 @@ func (m *Model) keyBar(w int) string {
 	used := width(strings.Join(always, sep)) + 2
 	var parts []string
 	for _, b := range barBindings(m) {
-		first, _, _ := strings.Cut(b.key.Help().Key, " ")
-		text := t.text(first) + " " + b.short
+		text := t.text(b.first()) + " " + b.short
 		if used+width(text)+width(sep) > w {
 			break
 		}

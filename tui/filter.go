@@ -1,10 +1,8 @@
 package tui
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
-	regexpsyntax "regexp/syntax"
 	"slices"
 	"strings"
 
@@ -41,10 +39,7 @@ func (f filter) contains() (fits func(string) bool, fault string) {
 		if err == nil {
 			return pattern.MatchString, ""
 		}
-		var syntax *regexpsyntax.Error
-		if errors.As(err, &syntax) {
-			fault = "not a pattern (" + syntax.Code.String() + "): searching for plain text"
-		}
+		fault = "not a pattern: searching for plain text"
 	}
 	what = strings.ToLower(what)
 	return func(s string) bool { return containsFold(s, what) }, fault

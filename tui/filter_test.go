@@ -51,7 +51,7 @@ func TestPatternsAreFilteredBy(t *testing.T) {
 			t.Errorf("%q leaves %d nodes, not %d", c.filter, len(p.rows), c.rows)
 		}
 		v := plainView(m)
-		if c.fault != "" && !strings.Contains(v, "not a pattern ("+c.fault) || c.fault == "" && strings.Contains(v, "no pattern") {
+		if c.fault != "" && !strings.Contains(v, "not a pattern: searching for plain text") || c.fault == "" && strings.Contains(v, "not a pattern") {
 			t.Errorf("%q: the fault %q is not beside the input:\n%s", c.filter, c.fault, v)
 		}
 		if typeKeys(m, "enter"); m.dialogs.top() != nil {

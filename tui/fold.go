@@ -27,65 +27,70 @@ const manyAlike = 5
 // Rows stay in the order of their first event and keep the Seq of it, under which folded
 // has the events of a row. A row has only what is true of all of them.
 func fold(events []view.Event) (rows []view.Event, folded map[int][]*view.Event) {
-	type group struct {
-		first time.Time // by when its first event had happened
-		noun  string
-		n     int
-		row   int // where it is in rows; -1: nowhere yet
-	}
-	folded = map[int][]*view.Event{}
-	groups := make([]*group, len(events)) // of each event
-	open := map[string]*group{}
 	told := map[int]bool{} // by the end of an operation, which comes after the reading
 	for i, e := range events {
 		if j := readingOf(events[:i], e); j >= 0 {
 			told[j] = true
-			if g := groups[j]; g != nil {
-				g.n--
-			}
 		}
-		noun, key := alike(e)
-		if key == "" {
-			continue
-		}
-		g := open[key]
-		by := e.When().By
-		if g == nil || by.Sub(g.first).Abs() > foldWithin {
-			g = &group{first: by, noun: noun, row: -1}
-			open[key] = g
-		}
-		g.n++
-		groups[i] = g
 	}
-	rows = make([]view.Event, 0, len(events))
-	for i, e := range events {
-		g := groups[i]
+	var groups []*alikes
+	open := map[string]*alikes{}
+	for i := range events {
 		if told[i] {
 			continue
 		}
-		if g == nil || g.n == 1 || g.n < manyAlike && g.noun != "" && g.noun != "pods" {
-			rows = append(rows, e)
+		e := &events[i]
+		noun, key := alike(*e)
+		g := open[key]
+		if key == "" || g == nil || !g.takes(e) {
+			g = &alikes{noun: noun}
+			groups, open[key] = append(groups, g), g
+		}
+		g.events = append(g.events, e)
+	}
+	rows, folded = make([]view.Event, 0, len(events)), map[int][]*view.Event{}
+	for _, g := range groups {
+		if n := len(g.events); n > 1 && (n >= manyAlike || g.noun == "" || g.noun == "pods") {
+			row := g.row()
+			rows, folded[row.Seq] = append(rows, row), g.events
 			continue
 		}
-		why := strings.ReplaceAll(e.Why, e.Subject, "…")
-		switch {
-		case g.row < 0, g.noun == "" && rows[g.row].To != e.From:
-			g.row = len(rows)
-			if g.noun != "" {
-				e.Namespace, e.Subject, e.Why = "", fmt.Sprintf("%d %s", g.n, g.noun), why
-			}
-			rows = append(rows, e)
-		case g.noun == "":
-			row := &rows[g.row]
-			row.To, row.Level = e.To, max(row.Level, e.Level)
-			row.Text = row.Sentence()
-		case rows[g.row].Why != why:
-			rows[g.row].Why = ""
+		for _, e := range g.events {
+			rows = append(rows, *e)
 		}
-		seq := rows[g.row].Seq
-		folded[seq] = append(folded[seq], &events[i])
 	}
+	slices.SortFunc(rows, func(a, b view.Event) int { return a.Seq - b.Seq })
 	return rows, folded
+}
+
+// alikes are events that may become one row.
+type alikes struct {
+	noun   string // what many of their subjects are called; empty for steps of a count
+	events []*view.Event
+}
+
+// takes reports whether an event belongs to the group.
+func (g *alikes) takes(e *view.Event) bool {
+	first, last := g.events[0], g.events[len(g.events)-1]
+	return e.When().By.Sub(first.When().By).Abs() <= foldWithin && (g.noun != "" || last.To == e.From)
+}
+
+// row is one row for all events of the group.
+func (g *alikes) row() view.Event {
+	row := *g.events[0]
+	if g.noun == "" {
+		for _, e := range g.events[1:] {
+			row.To, row.Level = e.To, max(row.Level, e.Level)
+		}
+		row.Text = row.Sentence()
+		return row
+	}
+	why := func(e *view.Event) string { return strings.ReplaceAll(e.Why, e.Subject, "…") }
+	row.Namespace, row.Subject, row.Why = "", fmt.Sprintf("%d %s", len(g.events), g.noun), why(g.events[0])
+	if slices.ContainsFunc(g.events, func(e *view.Event) bool { return why(e) != row.Why }) {
+		row.Why = ""
+	}
+	return row
 }
 
 // readingOf finds the machine's state among the newest events that the end of an operation, done,

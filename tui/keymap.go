@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -111,35 +112,26 @@ func findKey(m *Model, msg tea.KeyPressMsg) (found *binding, refusal string) {
 	return nil, refusal
 }
 
-// barBindings gives the bindings that the key bar names, most useful first.
+// first is the key by which the key bar names it.
+func (b *binding) first() string {
+	first, _, _ := strings.Cut(b.key.Help().Key, " ")
+	return first
+}
+
+// barBindings gives the bindings that the key bar names, most useful first, each key once.
 func barBindings(m *Model) []*binding {
 	order := replayBar
 	if m.s.f.Replay == nil {
-		order = slices.Concat(firstInBar, m.active.inBar(), lastInBar)
+		order = slices.Concat(firstInBar, m.active.bar, lastInBar)
 	}
 	var out []*binding
 	for _, short := range order {
 		i := slices.IndexFunc(m.active.all, func(b *binding) bool {
 			ok, _ := b.usable(m)
-			return ok && b.short == short
+			return ok && b.short == short && (b.when == nil || b.when(m))
 		})
-		if i >= 0 && !slices.Contains(out, m.active.all[i]) && (m.active.all[i].when == nil || m.active.all[i].when(m)) {
+		if i >= 0 && !slices.ContainsFunc(out, func(b *binding) bool { return b.first() == m.active.all[i].first() }) {
 			out = append(out, m.active.all[i])
-		}
-	}
-	return out
-}
-
-// inBar returns the short names that the key bar shows for a pane; by default the
-// pane's own keys.
-func (p *paneSpec) inBar() []string {
-	if p.bar != nil {
-		return p.bar
-	}
-	var out []string
-	for _, b := range p.keys {
-		if b.short != "" && !slices.Contains(firstInBar, b.short) {
-			out = append(out, b.short)
 		}
 	}
 	return out

@@ -90,16 +90,11 @@ func movingKeys() group {
 		bind(activateNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left").needs(needLive),
 		bind(activateNext(1), "", "tab", "next pane", "tab").needs(needReplay),
 		bind(activateNext(-1), "", "shift+tab", "previous pane", "shift+tab").needs(needReplay),
+		bind(showPane("Workloads"), "", "W", "workloads on the whole screen, or back", "W"),
 	}}
 	for i, spec := range paneSpecs {
-		keys := []string{fmt.Sprint(i + 1)}
-		desc := strings.ToLower(spec.name)
-		short := ""
-		if spec.letter != "" {
-			keys = []string{spec.letter, keys[0]}
-			desc, short = desc+" on the whole screen, or back", desc
-		}
-		g.bindings = append(g.bindings, bind(showPane(spec.name), short, strings.Join(keys, " "), desc, keys...))
+		digit := fmt.Sprint(i + 1)
+		g.bindings = append(g.bindings, bind(showPane(spec.name), "", digit, strings.ToLower(spec.name), digit))
 	}
 	return g
 }

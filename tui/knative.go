@@ -28,14 +28,13 @@ func (d *details) knative(kn *cluster.Knative) {
 
 // readiness adds a Knative object with its Ready condition, or why that is unknown.
 func (d *details) readiness(label, name string, r cluster.Readiness, kind cluster.Kind) {
+	ready := map[cluster.Tri]fact{cluster.TriTrue: {st: d.s.t.good, value: "Ready"}, cluster.TriFalse: {st: d.s.t.bad, value: "not Ready"},
+		cluster.TriUnknown: {st: d.s.t.warn, value: "not Ready yet"}}
+	is, known := ready[r.Ready]
 	switch {
 	case name == "":
-	case r.Ready == cluster.TriTrue:
-		d.addStyled(d.s.t.good, label, name+": "+d.state("Ready", r.Since, r.Reason, r.Message))
-	case r.Ready == cluster.TriFalse:
-		d.addStyled(d.s.t.bad, label, name+": "+d.state("not Ready", r.Since, r.Reason, r.Message))
-	case r.Ready == cluster.TriUnknown:
-		d.addStyled(d.s.t.warn, label, name+": "+d.state("not Ready yet", r.Since, r.Reason, r.Message))
+	case known:
+		d.addStyled(is.st, label, name+": "+d.state(is.value, r.Since, r.Reason, r.Message))
 	case d.s.snap.Access[kind].Forbidden:
 		d.addStyled(d.s.t.warn, label, fmt.Sprintf("%s: whether it is Ready is unknown: this account may not list %ss", name, kind))
 	default:

@@ -14,11 +14,10 @@ const (
 // size is the room inside a pane's frame.
 type size struct{ w, h int }
 
-// placed is a pane with its room, and where the line of its title begins.
+// placed is a pane with its room.
 type placed struct {
 	*openPane
 	size
-	x, y int
 }
 
 // layout holds the visible panes and their sizes: two columns above, and below them
@@ -34,19 +33,19 @@ func (l layout) shows(p *openPane) bool {
 	return slices.ContainsFunc(l.all(), func(q placed) bool { return q.openPane == p })
 }
 
-// arrange divides w x h cells below line y (header, banner, scrubber and keys
-// already taken off) among the panes.
-func (m *Model) arrange(y, w, h int) layout {
+// arrange divides w x h cells (header, banner, scrubber and keys already taken off)
+// among the panes.
+func (m *Model) arrange(w, h int) layout {
 	s := &m.s
 	if m.zoom || m.active.place == placeWhole || w < smallWidth || s.h < smallHeight {
-		return layout{lower: []placed{{m.active, size{w - 2, h - 2}, 0, y}}}
+		return layout{lower: []placed{{m.active, size{w - 2, h - 2}}}}
 	}
 	lower := m.placed(placeLower)
 	if m.active.place == placeLower && !slices.Contains(lower, m.active) {
 		lower[len(lower)-1] = m.active
 	}
 	if w < wideWidth || s.h < wideHeight {
-		return layout{lower: m.divide(m.stacked(w, lower), 0, y, w-2, h-1)}
+		return layout{lower: m.divide(m.stacked(w, lower), w-2, h-1)}
 	}
 	half := min(max(w*48/100, min(w/2+2, 42)), 100)
 	switch {
@@ -69,7 +68,7 @@ func (m *Model) arrange(y, w, h int) layout {
 	}
 	need := max(height(s, left, lw), height(s, right, rw))
 	upper := min(max(8, h*share/100), max(8, (need+3)/4*4))
-	return layout{m.divide(left, 0, y, lw, upper), m.divide(right, half, y, rw, upper), m.divide(lower, 0, y+upper, w-2, h-upper-1)}
+	return layout{m.divide(left, lw, upper), m.divide(right, rw, upper), m.divide(lower, w-2, h-upper-1)}
 }
 
 // stacked are the panes of small screens: one list above the others.
@@ -108,9 +107,8 @@ func height(s *scene, panes []*openPane, w int) int {
 	return n
 }
 
-// divide gives panes below each other, from x, y on, their heights, of h lines with
-// their titles: each its least, then the rest by their shares.
-func (m *Model) divide(panes []*openPane, x, y, w, h int) []placed {
+// divide gives panes below each other their heights, of h lines with their titles: each its least, then the rest by their shares.
+func (m *Model) divide(panes []*openPane, w, h int) []placed {
 	out := make([]placed, len(panes))
 	wants := make([]want, len(panes))
 	h -= len(panes)
@@ -119,7 +117,7 @@ func (m *Model) divide(panes []*openPane, x, y, w, h int) []placed {
 		if p == m.active {
 			wants[i].share *= 2
 		}
-		out[i] = placed{p, size{w, min(wants[i].least, max(h, 0))}, x, 0}
+		out[i] = placed{p, size{w, min(wants[i].least, max(h, 0))}}
 		h -= out[i].h
 	}
 	for h > 0 {
@@ -139,10 +137,6 @@ func (m *Model) divide(panes []*openPane, x, y, w, h int) []placed {
 			break
 		}
 		h -= given
-	}
-	for i := range out {
-		out[i].y = y
-		y += out[i].h + 1
 	}
 	return out
 }

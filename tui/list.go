@@ -55,6 +55,7 @@ type list[K comparable, R any] struct {
 	follows   bool                 // without a cursor of the operator's, the last row is in sight
 
 	rows     []R
+	many     bool // they are in more than one namespace
 	by       filter
 	sort     int // the column sorted by, counted from 1; 0: trouble first
 	reversed bool
@@ -64,8 +65,6 @@ type list[K comparable, R any] struct {
 	moved  bool // the operator has chosen a row
 	top    int
 	page   int // rows shown at the last drawing
-
-	headers int // lines above the rows at the last drawing
 
 	seen inputs // the input of the present rows
 
@@ -94,6 +93,7 @@ func (l *list[K, R]) take(s *scene, all []R) {
 		})
 	}
 	l.by.shown, l.by.all = len(l.rows), len(all)
+	l.many = l.namespace != nil && slices.ContainsFunc(l.rows, func(r R) bool { return l.namespace(r) != l.namespace(l.rows[0]) })
 	l.order(s)
 	l.follow()
 }

@@ -64,13 +64,13 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 		l.page = 0
 		return s.message(s.t.dim, l.empty(s), w, h)
 	}
-	l.headers = btoi(h >= leastHeader || h > len(l.rows))
-	from, to := l.window(h-l.headers, active)
+	headers := btoi(h >= leastHeader || h > len(l.rows))
+	from, to := l.window(h-headers, active)
 	cells := l.cells(s, w-l.leadWidth-2, l.rows[from:to])
 	p := l.plan(w - l.leadWidth - 2)
 	p.tellApart(s.t, l.fits, cells)
 	out := make([]string, 0, h)
-	if l.headers > 0 {
+	if headers > 0 {
 		out = append(out, l.header(s, w, p))
 	}
 	for i, item := range l.rows[from:to] {

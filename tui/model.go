@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -77,7 +78,6 @@ type Model struct {
 	inspecting view.Inspect // the last request to the session
 	rec        bool         // the screen is being recorded
 	caption    string       // for spectators; may be empty
-	shown      layout       // the positions of the panes
 	drawn      tea.View     // the screen after the last message
 	report     *ReportMsg   // the last requested report; nil until it arrives
 	cmd        tea.Cmd      // a command's result for the program
@@ -146,7 +146,7 @@ func (m *Model) take(msg tea.Msg) bool {
 	case CaptionMsg:
 		m.caption = string(msg)
 	case SayMsg:
-		m.notices.add(notice{text: msg.Text, copied: msg.Copied, at: m.opts.Now(), asked: true, long: true})
+		m.notices.add(notice{text: msg.Text, copied: msg.Copied, at: m.opts.Now(), stands: noticeFor, st: m.s.t.strong})
 	case ReportMsg:
 		m.report = &msg
 	case RecordsMsg:
@@ -221,8 +221,12 @@ func (m *Model) adopt(f *view.Frame) {
 	}
 	m.settle()
 	m.step.follow(f.Trial)
-	if f.Notice.Text != "" && !f.Notice.At.Equal(old.Notice.At) {
-		m.notices.add(notice{text: f.Notice.Text, at: f.Notice.At})
+	if n := f.Notice; n.Text != "" && !n.At.Equal(old.Notice.At) {
+		sign, st := levelStyle(m.s.t, n.Level)
+		if n.Level != view.Good {
+			st = m.s.t.fresh
+		}
+		m.notices.add(notice{strings.TrimLeft(sign+" ", " ") + n.Text, n.Text, m.got.Add(n.At.Sub(m.s.now)), noticeFor, st})
 	}
 	question := f.Question
 	if f.Replay != nil {
@@ -255,5 +259,5 @@ func (m *Model) settle() {
 
 // say shows the operator a message for a few seconds.
 func (m *Model) say(text string) {
-	m.notices.add(notice{text: text, at: m.opts.Now(), asked: true})
+	m.notices.add(notice{text: text, at: m.opts.Now(), stands: answerFor, st: m.s.t.strong})
 }

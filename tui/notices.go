@@ -21,8 +21,8 @@ type notice struct {
 	text   string
 	copied string // the path or command in it; empty if there is none
 	at     time.Time
-	asked  bool // the answer to a key
-	long   bool // it stands as long as what nobody asked for
+	stands time.Duration
+	st     style
 }
 
 // notices are the newest sentences, oldest first.
@@ -33,11 +33,11 @@ func (n *notices) add(x notice) {
 	n.all = n.all[max(0, len(n.all)-mostNotices):]
 }
 
-// answer is the answer to a key that stands on the screen now.
-func (n *notices) answer(now time.Time) (notice, bool) {
+// standing is the newest that stands on the screen now.
+func (n *notices) standing(now time.Time) (x notice, ok bool) {
 	for _, x := range slices.Backward(n.all) {
-		if x.asked {
-			return x, now.Sub(x.at) < answerFor || x.long && now.Sub(x.at) < noticeFor
+		if now.Sub(x.at) < x.stands {
+			return x, true
 		}
 	}
 	return notice{}, false
@@ -57,11 +57,7 @@ func (n *notices) newest() string {
 func (n *notices) facts(s *scene) []fact {
 	var out []fact
 	for _, x := range slices.Backward(n.all) {
-		st := style("")
-		if !x.asked {
-			st = s.t.fresh
-		}
-		out = append(out, fact{label: x.at.Local().Format("15:04:05"), value: s.t.text(x.text), st: st})
+		out = append(out, fact{label: x.at.Local().Format("15:04:05"), value: s.t.text(x.text), st: x.st})
 	}
 	if len(out) == 0 {
 		return []fact{{label: "no messages yet"}}

@@ -21,38 +21,20 @@ var objectsSpec = &paneSpec{
 	open: func() pane { return newObjectsPane() },
 }
 
-// listedKinds are kinds that lightsout does not watch, and lists when asked; any other can be typed.
-var listedKinds = []struct {
-	title string
-	names []string
-}{
-	{"PodDisruptionBudgets", []string{"pdb", "pdbs", "poddisruptionbudget", "poddisruptionbudgets"}},
-	{"PersistentVolumeClaims", []string{"pvc", "persistentvolumeclaim", "persistentvolumeclaims"}},
-	{"PersistentVolumes", []string{"pv", "persistentvolume", "persistentvolumes"}},
-	{"ConfigMaps", []string{"cm", "configmap", "configmaps"}},
-	{"Secrets (without values)", []string{"sec", "secret", "secrets"}},
-	{"Ingresses", []string{"ing", "ingress", "ingresses"}},
-	{"HorizontalPodAutoscalers", []string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers"}},
-	{"CronJobs", []string{"cj", "cronjob", "cronjobs"}},
-	{"ReplicaSets", []string{"rs", "replicaset", "replicasets"}},
-	{"CustomResourceDefinitions", []string{"crd", "crds", "customresourcedefinition", "customresourcedefinitions"}},
-}
-
 // canBeKind reports whether a word can be the name of a kind, as ingresses.networking.k8s.io.
 func canBeKind(word string) bool {
 	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789.-") == "" && len(word) < 254
 }
 
-// listCommand lists the objects of a kind; its last name is the kind's at the API server.
-func listCommand(text string, names ...string) command {
-	kind := names[len(names)-1]
-	return command{text: text, binding: binding{names: names, need: needLive, run: func(m *Model) {
+// listKind goes to the objects of a kind, as the API server, or kubectl, calls it.
+func listKind(kind string) func(*Model) {
+	return func(m *Model) {
 		p := m.find(objectsSpec.name)
 		p.pane.(*objectsPane).list.by, p.pane.(*objectsPane).kind = filter{}, kind
 		if m.active != p {
 			showPane(p.name)(m)
 		}
-	}}}
+	}
 }
 
 // objectsPane lists objects of one kind, as the API server prints them, on the whole screen. It reads
@@ -98,10 +80,8 @@ func (p *objectsPane) settle(s *scene) {
 		p.none = "asking the API server for " + p.kind + " " + s.t.ellipsis
 	case l.Err != "":
 		p.none = l.Err
-	case want.Namespaces != "":
-		p.none = "no " + p.kind + " in " + want.Namespaces + ": 0 or :ns all shows all namespaces"
 	default:
-		p.none = "no " + p.kind
+		p.none = "no " + p.kind + after(" in ", want.Namespaces, ": 0 or :ns all shows all namespaces")
 	}
 	var rows []cluster.ListingRow
 	if p.shown != nil && p.shown.Listing != nil {

@@ -27,14 +27,14 @@ func TestAKindIsListed(t *testing.T) {
 	typeKeys(m, "esc")
 	wantIntent(t, sent, want)
 	typeWord(m, "pdb")
-	wantIntent(t, sent, view.Inspect{List: "poddisruptionbudgets"})
-	if v := plainView(m); strings.Contains(v, "blue") || !strings.Contains(v, "asking the API server for poddisruptionbudgets") {
+	wantIntent(t, sent, view.Inspect{List: "pdb"})
+	if v := plainView(m); strings.Contains(v, "blue") || !strings.Contains(v, "asking the API server for pdb") {
 		t.Errorf("another kind still has the old rows:\n%s", v)
 	}
 	f = calm()
-	f.Inspection = &view.Inspection{Inspect: view.Inspect{List: "poddisruptionbudgets"}, At: f.Now, Err: "forbidden; the user needs list on poddisruptionbudgets"}
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{List: "pdb"}, At: f.Now, Err: "forbidden; the user needs list on pdb"}
 	m.Update(FrameMsg{f})
-	if v := plainView(m); !strings.Contains(v, "the user needs list on poddisruptionbudgets") {
+	if v := plainView(m); !strings.Contains(v, "the user needs list on pdb") {
 		t.Errorf("the missing right is not named:\n%s", v)
 	}
 	typeKeys(m, "esc")

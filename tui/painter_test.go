@@ -33,10 +33,12 @@ func TestAPaintingIsLinesOfTextAndLooks(t *testing.T) {
 
 func TestAPainterDrawsWhatTheScreenShows(t *testing.T) {
 	p := NewPainter(Options{})
-	m := New(Options{Now: func() time.Time { return t0 }})
+	now := t0
+	m := New(Options{Now: func() time.Time { return now }})
 	resize(m, 120, 36)
 	for _, sc := range scenes {
 		if f := sc.frame(); f != nil && f.Question == nil && sc.keys == "" {
+			now = f.Now
 			m.Update(FrameMsg{f})
 			if got := p.Paint(f, 120, 36); stripped(got) != plainView(m) {
 				t.Errorf("%s: a painter and a screen differ:\n%s", sc.name, stripped(got))

@@ -17,8 +17,7 @@ const paletteRows = 10
 type paletteDialog struct {
 	m      *Model
 	in     input
-	all    []command
-	barred []command // what this screen cannot do, with the reason
+	all    []command // those that this screen cannot do have a fault
 	found  []command
 	chosen int
 }
@@ -34,13 +33,6 @@ type command struct {
 // openPalette opens the palette.
 func openPalette(m *Model) {
 	d := &paletteDialog{m: m, in: newInput(false)}
-	for _, g := range m.active.groups(m.keys) {
-		for _, b := range g.bindings {
-			if h := b.key.Help(); b.run != nil && g.title != "Moving" {
-				d.add(command{text: h.Desc + "  (" + strings.ToLower(g.title) + ")", keys: h.Key, binding: b})
-			}
-		}
-	}
 	for _, p := range m.panes {
 		show := showPane(p.name)
 		if p.paneSpec == podsSpec {
@@ -53,9 +45,6 @@ func openPalette(m *Model) {
 	for _, k := range shownKinds {
 		d.add(command{text: "go to: " + k.title, binding: binding{run: showKind(k.kind), names: k.names}})
 	}
-	for _, k := range listedKinds {
-		d.add(listCommand("go to: "+k.title, k.names...))
-	}
 	d.add(command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ",
 		binding: binding{names: []string{"ns", "namespace", "namespaces"}}})
 	d.add(command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ",
@@ -63,19 +52,23 @@ func openPalette(m *Model) {
 	for _, w := range handWords {
 		d.add(command{text: w.text, binding: binding{run: openByHand(w.lines), names: w.names, need: needLive}})
 	}
-	d.found = d.all
+	for _, g := range m.active.groups(m.keys) {
+		for _, b := range g.bindings {
+			if h := b.key.Help(); b.run != nil && g.title != "Moving" {
+				d.add(command{text: h.Desc + "  (" + strings.ToLower(g.title) + ")", keys: h.Key, binding: b})
+			}
+		}
+	}
+	d.find()
 	m.dialogs.open(d)
 }
 
-// add adds a command that can do anything on this screen.
+// add adds a command that can do anything on this screen, or on another.
 func (d *paletteDialog) add(c command) {
 	ok, why := c.usable(d.m)
-	switch {
-	case ok:
+	c.fault = why
+	if ok || why != "" {
 		d.all = append(d.all, c)
-	case why != "":
-		c.fault = why
-		d.barred = append(d.barred, c)
 	}
 }
 
@@ -88,40 +81,29 @@ func (d *paletteDialog) foot() string {
 func (d *paletteDialog) find() {
 	d.chosen = 0
 	typed, all := strings.ToLower(strings.TrimSpace(d.in.String())), d.all
-	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && slices.ContainsFunc(d.all, func(c command) bool { return c.fill == kind+" " }) {
-		all = placesOf(d.m, kind, strings.TrimSpace(name))
-	}
 	words := strings.Fields(typed)
-	called, others := d.narrowed(), []command(nil)
+	kind, what, named := strings.Cut(d.in.String(), " ")
+	what = strings.TrimSpace(what)
+	places := named && slices.ContainsFunc(d.all, func(c command) bool { return c.fill == kind+" " })
+	if places {
+		all = placesOf(d.m, kind, what)
+	}
+	var called, others []command
+	if i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) }); i >= 0 {
+		called = d.narrowed(d.all[i], what)
+	}
 	for _, c := range all {
 		switch {
 		case slices.Contains(c.names, typed):
 			called = append(called, c)
-		case !slices.ContainsFunc(words, func(word string) bool { return !beginsWord(c.text, word) }):
+		case (places || c.fault == "") && !slices.ContainsFunc(words, func(word string) bool { return !beginsWord(c.text, word) }):
 			others = append(others, c)
 		}
 	}
-	rank := func(c command) int {
-		switch {
-		case strings.HasPrefix(c.text, typed):
-			return 2
-		case strings.HasPrefix(c.text, "go to: "+typed):
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(others, func(a, b command) int { return rank(b) - rank(a) })
-	for _, c := range d.barred {
-		if slices.Contains(c.names, typed) {
-			called = append(called, c)
-		}
-	}
 	d.found = append(append(called, objectsCalled(d.m, strings.TrimSpace(d.in.String()))...), others...)
-	if len(d.found) == 0 && len(words) > 0 && canBeKind(words[0]) {
-		ask := listCommand("ask the API server for objects of the kind "+words[0], words[0])
-		if ok, _ := ask.usable(d.m); ok {
-			d.found = []command{ask}
-		}
+	if len(called)+len(others) == 0 && kind != "" && canBeKind(kind) && d.m.s.f.Replay == nil {
+		ask := command{text: "ask the API server for objects of the kind " + kind, binding: binding{run: listKind(kind)}}
+		d.found = append(d.found, append(d.narrowed(ask, what), ask)...)
 	}
 }
 
@@ -139,16 +121,12 @@ func beginsWord(text, what string) bool {
 	}
 }
 
-// narrowed returns the commands of k9s that name a kind and then a namespace or a filter:
+// narrowed returns the commands that name a kind and then a namespace or a filter, as in k9s:
 // "po shop", "deploy web".
-func (d *paletteDialog) narrowed() (out []command) {
-	kind, what, _ := strings.Cut(d.in.String(), " ")
-	what = strings.TrimSpace(what)
-	i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) })
-	if i < 0 || what == "" {
+func (d *paletteDialog) narrowed(to command, what string) (out []command) {
+	if what == "" {
 		return nil
 	}
-	to := d.all[i]
 	then := func(text string, narrow func(*Model)) {
 		run := func(m *Model) { to.run(m); narrow(m) }
 		out = append(out, command{text: to.text + text, binding: bind(run, "", "", "")})

@@ -66,23 +66,18 @@ func TestCommandLinesAreSafe(t *testing.T) {
 			t.Errorf("a pod that hangs:\n%s", v)
 		}
 	}
-	d := handDialog{m: &Model{s: scene{f: &view.Frame{}, snap: emptySnapshot}}, of: cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "$(reboot)", Name: "-x`y`"}}}
-	if got := d.shell()[0].command; got != "kubectl -n '$(reboot)' exec -it 'pod/-x`y`' -- sh" {
+	h := handFor(&scene{f: &view.Frame{}, snap: emptySnapshot}, cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "$(reboot)", Name: "-x`y`"}})
+	if got := h.shell()[0].command; got != "kubectl -n '$(reboot)' exec -it 'pod/-x`y`' -- sh" {
 		t.Errorf("of a hostile name: %s", got)
 	}
 }
 
-// Each container of a pod has its own command line.
-func TestAShellIsForEachContainer(t *testing.T) {
-	m, sent, _ := testModel(mdxOutage(), 160, 36, Options{})
+// A digit copies one of several commands.
+func TestADigitCopiesACommand(t *testing.T) {
+	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})
 	typeKeys(m, "3")
-	typeWord(m, "exec")
-	wantIntent(t, sent, view.Inspect{Of: lostPod})
-	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod})()})
-	if v := plainView(m); !strings.Contains(v, "-c queue-proxy --") {
-		t.Errorf("the second container is missing:\n%s", v)
-	}
-	if typeKeys(m, "2"); !strings.Contains(plainView(m), "copied: kubectl -n default exec") {
+	typeWord(m, "delete")
+	if typeKeys(m, "2"); !strings.Contains(plainView(m), "copied: kubectl taint nodes kube-node3") {
 		t.Errorf("2 copies nothing:\n%s", plainView(m))
 	}
 }

@@ -48,17 +48,14 @@ type paneSpec struct {
 	name string
 	// names are those of its objects in kubectl and k9s, for the palette.
 	names []string
-	// letter is a key that makes it the active pane, beside its digit; "" if none.
-	letter string
-	place  place
+	place place
 	// least is the smallest height of a screen on which a lower pane has a
 	// place of its own; on smaller ones it takes the timeline's while it is
 	// the active pane.
 	least int
 	// keys are its own, which come before the common ones.
 	keys []binding
-	// bar lists the short names that the key bar shows for the pane, in order; nil: its
-	// own keys.
+	// bar lists the short names that the key bar shows for the pane, in order.
 	bar []string
 	// missing returns the reason, in a sentence, why it has nothing to show; empty if
 	// it has. Nil: it always has.

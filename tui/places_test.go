@@ -95,12 +95,13 @@ func TestTheScreenSwitchesContexts(t *testing.T) {
 // The keys of a deployment act on none that a filter or a choice of namespaces hides, and
 // say why; nor do its pods stay chosen.
 func TestNoKeyActsOnAHiddenDeployment(t *testing.T) {
-	const filtered, hidden = "no deployment matches the filter", "no deployment in knative-serving: 0 shows all namespaces"
+	const ways = ": 2 and then esc clear a filter, 0 shows all namespaces"
+	const filtered, hidden = "no deployments match the filter" + ways, "no deployments" + ways
 	for keys, want := range map[string]string{
-		"/ n o s u c h enter f":         filtered + ": esc clears it",
-		"/ n o s u c h enter r":         filtered + ": esc clears it",
-		"/ n o s u c h enter down up f": filtered + ": esc clears it",
-		"/ n o s u c h enter 1 r":       filtered + ": 2 and then esc clear it",
+		"/ n o s u c h enter f":         filtered,
+		"/ n o s u c h enter r":         filtered,
+		"/ n o s u c h enter down up f": filtered,
+		"/ n o s u c h enter 1 r":       filtered,
 		": n s space k n a enter 2 f":   hidden,
 		": n s space k n a enter 2 r":   hidden,
 		": n s space k n a enter 1 r":   hidden,

@@ -39,7 +39,6 @@ const manyNodes = 100
 type podsPane struct {
 	list[cluster.Key, *cluster.Pod]
 	of           string                      // the object that the pods belong to
-	many         bool                        // they are in more than one namespace
 	ready, total int                         // of those that are meant to run
 	homeless     int                         // on no node, beside those of marked nodes
 	pieces       map[**cluster.Pod]*podPiece // of all pods
@@ -94,7 +93,6 @@ func (p *podsPane) settle(s *scene) {
 	}
 	p.take(s, pods)
 	p.ready, p.total = tally(pods) // including the pods that a filter hides
-	p.many = slices.ContainsFunc(p.rows, func(pod *cluster.Pod) bool { return pod.Namespace != p.rows[0].Namespace })
 }
 
 // inScope returns the pods to show, or reports that it is all of them.

@@ -33,7 +33,7 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 		case b != nil && b.run != nil:
 			b.run(m)
 		case b == nil && slices.Contains(editKeys, key):
-			m.say("lightsout edits and deletes nothing; :delete and :edit show the command line for it")
+			m.say("lightsout edits and deletes nothing; :delete shows the command line for it")
 		}
 	}
 }

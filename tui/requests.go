@@ -128,7 +128,7 @@ func (l *numberLine) add(of layer, st style, label, est string, n int) {
 	}
 	text, swatch := fmt.Sprintf("%s %s%d", label, est, n), span{}
 	if of != layerNone {
-		swatch, text = l.t.legend(of), " "+text
+		swatch, text = l.t.swatch(of), " "+text
 	}
 	if l.left > l.gap+width(swatch.s)+width(text) {
 		l.space(l.gap).put(swatch.st, swatch.s).put(st, text)
@@ -206,21 +206,12 @@ func cause(s *scene, w int) string {
 		r.rest(t, t.warn, t.warnSign+" "+t.text(s.f.NoLoad))
 	case run.Gauge.OnDead > 0 && run.Gauge.Queued > 0 && run.Gauge.Served < run.Gauge.Capacity:
 		r.rest(t, t.warn, fmt.Sprintf("unused capacity: dead nodes hold %d requests", run.Gauge.OnDead))
-	case freeBesideQueue(&run.Gauge) > 0:
-		r.rest(t, t.warn, fmt.Sprintf("%d wait beside %d free slots: perhaps sent to pods that are gone", run.Gauge.Queued+run.Gauge.Unknown, freeBesideQueue(&run.Gauge)))
+	case run.Gauge.Unknown > 0:
+		r.rest(t, t.warn, fmt.Sprintf("%d wait beside free slots: perhaps sent to pods that are gone", run.Gauge.Unknown))
 	case run.URL != "":
 		r.rest(t, t.dim, "to "+t.text(run.URL))
 	}
 	return r.String()
-}
-
-// freeBesideQueue returns the number of slots that servers report as free while
-// requests wait: Knative's activator may hold those for pods that no longer answer.
-func freeBesideQueue(g *loadgen.Gauge) int {
-	if g.Unknown == 0 && (g.Basis != loadgen.BasisMeasured || g.Queued == 0) {
-		return 0
-	}
-	return max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0)
 }
 
 // answers returns how many requests succeed a second, and how long they take; empty

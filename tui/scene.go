@@ -33,9 +33,9 @@ type scene struct {
 	deployment cluster.Key
 	only       namespaces // filter for deployments and pods
 	sizes      sizes
-	span       int // index of chartSpans
-	clock      clock
-	h          int // of the screen
+	span       int  // index of chartSpans
+	utc        bool // times are UTC as logs have them, "10:21:53Z"; otherwise counted from the zero
+	h          int  // of the screen
 	// say tells the operator something.
 	say func(string)
 }
@@ -135,31 +135,20 @@ func (s *scene) message(st style, text string, w, h int) []string {
 	return fill(out, w, h)
 }
 
-// clock is how times are shown.
-type clock int
-
-const (
-	// clockZero counts from the zero: "T+01:23.4", "T-00:05.0". Before there is a zero it is the
-	// local time of day.
-	clockZero clock = iota
-	// clockUTC is the time of day as logs have it: "10:21:53Z".
-	clockUTC
-)
-
 // switchClock shows all times by the other clock.
 func switchClock(m *Model) {
-	if m.s.clock == clockUTC {
-		m.s.clock = clockZero
-		m.say("times are counted from zero; C: UTC")
+	m.s.utc = !m.s.utc
+	if m.s.utc {
+		m.say("times are UTC; C: counted from zero")
 		return
 	}
-	m.s.clock = clockUTC
-	m.say("times are UTC; C: counted from zero")
+	m.say("times are counted from zero; C: UTC")
 }
 
-// offset writes a time by the chosen clock.
+// offset writes a time by the chosen clock: "T+01:23.4", "T-00:05.0"; before there is a zero the
+// local time of day.
 func (s *scene) offset(at time.Time) string {
-	if s.clock == clockUTC && !at.IsZero() {
+	if s.utc && !at.IsZero() {
 		return at.UTC().Format("15:04:05Z")
 	}
 	return offset(at, s.f.Zero)
@@ -167,7 +156,7 @@ func (s *scene) offset(at time.Time) string {
 
 // when writes a moment by the chosen clock.
 func (s *scene) when(w cluster.When) string {
-	if s.clock == clockUTC {
+	if s.utc {
 		return s.offset(w.After)
 	}
 	return offsetOf(w, s.f.Zero)

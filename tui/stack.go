@@ -1,7 +1,5 @@
 package tui
 
-import "cmp"
-
 // layer is a part of a bar: requests in one state.
 type layer int
 
@@ -21,7 +19,6 @@ const (
 type cover struct {
 	look style
 	full string // a whole cell
-	half string // the lower half of a cell; empty if the theme has no half cells
 }
 
 // part is a number of requests in one layer of a bar.
@@ -43,7 +40,10 @@ func (c *chart) eighths(n, seconds int) int {
 // stack draws a bar of layers. Its height is the sum of the layers; each layer has whole
 // rows of its own if there are enough.
 func (c *chart) stack(x int, parts []part, seconds int) {
-	sum, grain := 0, c.t.grain
+	sum, grain := 0, 1 // a bar's height is a multiple of this many eighths
+	if c.t.textured {
+		grain = 8
+	}
 	for _, p := range parts {
 		sum += p.n
 	}
@@ -57,20 +57,12 @@ func (c *chart) stack(x int, parts []part, seconds int) {
 			to = rows
 		}
 		for ; y < min(to, rows); y++ {
-			c.set(c.up-1-y, x, c.t.sign(p.of, height-y*8), c.t.fills[p.of].look)
+			sign := c.t.fills[p.of].full
+			if full := height - y*8; full < 8 {
+				sign = c.t.eighths[full]
+			}
+			c.set(c.up-1-y, x, sign, c.t.fills[p.of].look)
 			c.solid[(c.up-1-y)*c.w+x] = p.of
 		}
 	}
-}
-
-// sign returns the sign for a cell that a layer fills up to this many eighths.
-func (t *theme) sign(of layer, height int) string {
-	f := t.fills[of]
-	switch {
-	case height >= 8:
-		return f.full
-	case !t.textured:
-		return t.eighths[height]
-	}
-	return cmp.Or(f.half, f.full)
 }

@@ -40,7 +40,6 @@ type theme struct {
 	playing, paused                       string
 	past, ahead, markPast, markAhead      string    // a replay's track
 	rules                                 [8]string // a line at each eighth of a cell
-	grain                                 int       // a layer's height is a multiple of this many eighths
 	eighths                               []string  // from empty to full
 	lowest                                string    // the sign for 0 in a graph
 	box                                   boxGlyphs
@@ -89,23 +88,10 @@ func (t *theme) paint(c colours, textured bool) {
 		t.over[l] = newStyle(base.Foreground(c.accent).Background(of[l]))
 	}
 	t.textured = textured
-	if textured {
-		t.grain = 4
-	}
 }
 
 // swatch is a full cell of a layer.
 func (t *theme) swatch(l layer) span { return span{t.fills[l].look, t.fills[l].full} }
-
-// legend is what a legend shows of a layer: the sign of a full cell, and before it the
-// sign of a half one where a texture tells the layers apart and both signs differ.
-func (t *theme) legend(l layer) span {
-	s := t.swatch(l)
-	if t.textured && l != layerServed {
-		s.s = t.fills[l].half + s.s
-	}
-	return s
-}
 
 func newStyle(s lipgloss.Style) style {
 	on, _, _ := strings.Cut(s.Render("x"), "x")
@@ -121,12 +107,12 @@ func unicodeTheme() *theme {
 		underWay: "►", toCome: "□",
 		live: "●", connecting: "◌", rec: "●",
 		full: "█", free: "░", none: "·", tickNow: "┃", tickTarget: "┊",
-		fills: [layers]cover{layerServed: {full: "█", half: "▄"}, layerStalled: {full: "▓"}, layerOnDead: {full: "▚", half: "▗"},
-			layerQueued: {full: "▒", half: "▖"}, layerWaiting: {full: "░", half: "▖"}, layerUnknown: {full: "?"}},
+		fills: [layers]cover{layerServed: {full: "█"}, layerStalled: {full: "▓"}, layerOnDead: {full: "▚"},
+			layerQueued: {full: "▒"}, layerWaiting: {full: "░"}, layerUnknown: {full: "?"}},
 		sent: "•", open: "◦", axis: "─", noData: "┈",
 		offOnly: "╌", offNotReady: "═", notReady: "┅",
 		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
-		rules: [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"}, grain: 1,
+		rules:   [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"},
 		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, lowest: "▁",
 		box: boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
 	}
@@ -142,12 +128,12 @@ func asciiTheme() *theme {
 		underWay: "/", toCome: "_",
 		live: "*", connecting: "~", rec: "*",
 		full: "#", free: ".", none: " ", tickNow: "|", tickTarget: ":",
-		fills: [layers]cover{layerServed: {full: "#", half: "o"}, layerStalled: {full: "%"}, layerOnDead: {full: "&"},
-			layerQueued: {full: "Q", half: "q"}, layerWaiting: {full: "W", half: "w"}, layerUnknown: {full: "?"}},
+		fills: [layers]cover{layerServed: {full: "#"}, layerStalled: {full: "%"}, layerOnDead: {full: "&"},
+			layerQueued: {full: "Q"}, layerWaiting: {full: "W"}, layerUnknown: {full: "?"}},
 		sent: ",", open: "u", axis: "-", noData: ".",
 		offOnly: ":", offNotReady: ";", notReady: "~",
 		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
-		rules: [8]string{"=", "=", "=", "=", "=", "=", "=", "="}, grain: 4,
+		rules:   [8]string{"=", "=", "=", "=", "=", "=", "=", "="},
 		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"}, lowest: "_",
 		box: boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
 	}

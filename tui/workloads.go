@@ -10,7 +10,7 @@ import (
 )
 
 var workloadsSpec = &paneSpec{
-	name: "Workloads", letter: "W", place: placeWhole,
+	name: "Workloads", place: placeWhole,
 	keys: append([]binding{
 		bind(nextKind, "kind", "a", "show the next kind only, or all", "a"),
 	}, rowKeys...),
@@ -46,7 +46,6 @@ func shownIndex(kind cluster.Kind) int {
 type workloadsPane struct {
 	list[cluster.Ref, *cluster.Workload]
 	only cluster.Kind // the kind that is shown; empty: all
-	many bool         // more than one namespace
 	lost map[cluster.Ref][]*cluster.Pod
 }
 
@@ -107,14 +106,11 @@ func (p *workloadsPane) settle(s *scene) {
 	for _, k := range p.kinds() {
 		all = append(all, s.snap.Workloads(k.kind)...)
 	}
-	p.many = slices.ContainsFunc(all, func(w *cluster.Workload) bool { return w.Namespace != all[0].Namespace })
 	p.none = "no workloads beside deployments"
 	if p.only != "" {
 		p.none = "no " + shownKindOf(p.only).title
 	}
-	if watched := cmp.Or(s.only.text, s.f.Namespaces); watched != "" {
-		p.none += " in " + watched + ": 0 or :ns all shows all namespaces"
-	}
+	p.none += after(" in ", cmp.Or(s.only.text, s.f.Namespaces), ": 0 or :ns all shows all namespaces")
 	p.lost = podsOnDownNodes(s)
 	p.take(s, all)
 }
