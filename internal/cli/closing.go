@@ -70,7 +70,7 @@ func (l leftover) errors(command string) (all []error) {
 	for _, s := range []struct {
 		nodes      []string
 		what, then string
-	}{{l.off, "still off", "power on"}, {l.late, "may be off", "check and power on"}, {l.cordoned, "still cordoned", "uncordon"}} {
+	}{{l.off, "off by the journal", "power on"}, {l.late, "may be off", "check and power on"}, {l.cordoned, "still cordoned", "uncordon"}} {
 		if len(s.nodes) > 0 {
 			all = append(all, text.Advise(errors.New(s.what+": "+strings.Join(s.nodes, ", ")), s.then+" with: "+command))
 		}
