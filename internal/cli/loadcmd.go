@@ -71,7 +71,7 @@ func newLoadCommand(common *options) *cobra.Command {
 	l.as = formatFlag(cmd, formatText, formatJSON)
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
-	completeFlag(cmd, "connections", words("fresh", "kept"))
+	completeFlag(cmd, "connections", words(config.Connections...))
 	return cmd
 }
 
@@ -130,8 +130,8 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	} else if c.Model != "" || c.Prompt != "" || c.PromptFile != "" || c.MaxTokens != 0 {
 		return o, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
 	}
-	if _, err = config.ParseConnections(c.Connections); err != nil {
-		return o, fmt.Errorf("--connections %w", err)
+	if err = oneOf("--connections", c.Connections, config.Connections...); err != nil {
+		return o, err
 	}
 	if o, err = c.Options(); err != nil {
 		return o, err

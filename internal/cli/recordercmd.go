@@ -49,7 +49,7 @@ func checkRecorderFlags(given func(string) bool, f config.Recorder) error {
 		return fmt.Errorf("--every %s: give a time above 0", f.Every)
 	case given("steady") && f.Steady <= 0:
 		return fmt.Errorf("--steady %s: give a time above 0", f.Steady)
-	case f.URL != "" && !config.IsWebAddress(f.URL):
+	case f.URL != "" && config.WebAddress(f.URL) == nil:
 		return fmt.Errorf("--url %s is not a URL; give one like http://10.0.0.11:31080/path", f.URL)
 	}
 	return nil
