@@ -313,16 +313,13 @@ const identifyEvery = 30 * time.Second
 // identify asks for the cluster's UID until it gets it: a credential or a permission
 // may arrive late. Until then lightsout identifies the cluster by its kubeconfig.
 func (a *app) identify(ctx context.Context) {
+	asked := sync.OnceFunc(func() { close(a.asked) })
 	for pause := time.Second; ; pause = min(2*pause, identifyEvery) {
 		id, err := a.api.Identity(ctx)
 		if err == nil {
 			a.journal.Identify(identified("", id))
 		}
-		select {
-		case <-a.asked:
-		default:
-			close(a.asked)
-		}
+		asked()
 		if err == nil {
 			return
 		}

@@ -79,18 +79,21 @@ func (c *checkup) add(area string, rows ...checkRow) {
 
 // run runs the checks, those that others depend on first.
 func (c *checkup) run(ctx context.Context) {
-	reached := c.bastion(ctx)
-	nodes := c.cluster(ctx, reached)
-	if ctx.Err() != nil {
+	if !c.bastion(ctx) {
+		c.add("cluster", skipped("all else", "not tested: the bastion failed"))
+		c.state(nil)
 		return
 	}
-	if c.recorder {
-		c.recording(ctx, reached)
-		return
+	nodes := c.cluster(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case c.recorder:
+		c.recording(ctx)
+	default:
+		c.machines(ctx, nodes)
+		c.load(ctx)
+		c.state(nodes)
 	}
-	c.machines(ctx, reached, nodes)
-	c.load(ctx, reached)
-	c.state(nodes)
 }
 
 // bastion reports whether there is a way on.
@@ -132,7 +135,7 @@ func clockRow(what string, ahead, within time.Duration, err error) checkRow {
 }
 
 // cluster checks the API server and the account's rights, and returns the nodes.
-func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
+func (c *checkup) cluster(ctx context.Context) []*cluster.Node {
 	if c.noAPI != nil {
 		c.add("cluster", missing("kubeconfig", c.noAPI, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
 		return nil
@@ -147,10 +150,6 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 		if !slices.Contains(there, name) { // one config file may serve several kubeconfigs
 			rows = append(rows, note("production", fmt.Sprintf("production_contexts names %q, and the kubeconfig has no such context", name), "there are: "+strings.Join(there, ", ")))
 		}
-	}
-	if !reached {
-		c.add("cluster", append(rows, skipped("API server", "not tested: the bastion failed"))...)
-		return nil
 	}
 	version, err := c.api.Version(ctx)
 	if err != nil {
@@ -169,11 +168,8 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 }
 
 // load connects to the load's target and sends nothing.
-func (c *checkup) load(ctx context.Context, reached bool) {
-	var rows []checkRow
-	if reached {
-		rows = c.deploymentName(ctx)
-	}
+func (c *checkup) load(ctx context.Context) {
+	rows := c.deploymentName(ctx)
 	l := c.config.Load
 	if l.URL == "" {
 		c.add("load", append(rows, skipped("target", "no load.url is configured"))...)
@@ -193,10 +189,6 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 		how = " through the bastion"
 	}
 	for _, addr := range addrs {
-		if how != "" && !reached {
-			rows = append(rows, skipped("target", "not tested: the bastion failed"))
-			break
-		}
 		ctx, cancel := context.WithTimeout(ctx, connectWait)
 		conn, err := dial(ctx, "tcp", addr)
 		cancel()
@@ -227,12 +219,7 @@ func (c *checkup) state(nodes []*cluster.Node) {
 		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
 		return
 	}
-	row := folder(state, "without a journal lightsout switches nothing")
-	if c.access != nil && row.Result == checkWorks {
-		records, _ := clusterDir(c.config, c.access.Context) // its error is the same
-		row = folder(records, "without a journal lightsout switches nothing")
-	}
-	c.add("journal", append([]checkRow{row}, c.leftOff(state, nodes)...)...)
+	c.add("journal", append([]checkRow{folder(state, "without a journal lightsout switches nothing")}, c.leftOff(state, nodes)...)...)
 }
 
 // folder checks that a folder can be written; without says what else happens.

@@ -22,7 +22,7 @@ import (
 const checksAtOnce = 8
 
 // machines checks each worker's machine, and the kubelet on it.
-func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.Node) {
+func (c *checkup) machines(ctx context.Context, nodes []*cluster.Node) {
 	var rows []checkRow
 	for _, name := range c.wanted {
 		if !slices.ContainsFunc(nodes, func(n *cluster.Node) bool { return n.Name == name }) {
@@ -53,7 +53,7 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 		return
 	}
 	var bindings []power.Binding
-	if c.power.fleet != nil && reached && !c.readOnly {
+	if c.power.fleet != nil && !c.readOnly {
 		refs, s := make([]power.NodeRef, 0, len(nodes)), justListed(all, c.api)
 		for _, n := range nodes {
 			refs = append(refs, session.NodeRef(s, n))
@@ -152,13 +152,7 @@ func (c *checkup) overSSH(ctx context.Context, b power.Binding, m power.Machine)
 // obeys asks the driver that can tell whether it would permit the action.
 func (c *checkup) obeys(ctx context.Context, what string, a power.Action, b power.Binding, good string) checkRow {
 	err := c.power.fleet.Preflight(ctx, a, []power.Binding{b})[b.Node.Name]
-	switch {
-	case errors.As(err, new(*power.OtherBootError)), errors.As(err, new(*power.NoBootIDError)):
-		return missing("boot ID", err, "log in and try it by hand")
-	case err != nil:
-		return missing(what, err, "log in and try it by hand")
-	}
-	return works(what, "%s", good)
+	return tried(what, err, "log in and try it by hand", "%s", good)
 }
 
 // graceful looks whether the kubelet holds a shutdown up for its pods.

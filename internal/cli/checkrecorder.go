@@ -12,12 +12,12 @@ import (
 
 // recording checks what the recorder needs beside the cluster. It sends no request and
 // no notice.
-func (c *checkup) recording(ctx context.Context, reached bool) {
+func (c *checkup) recording(ctx context.Context) {
 	set := recorderSettings(c.config, config.Recorder{})
 	deployment := c.config.Load.Deployment
 	c.config.Load = probed(c.config, set)
 	c.config.Load.Deployment = deployment
-	c.load(ctx, reached)
+	c.load(ctx)
 	c.records()
 	c.hooks(ctx, set)
 }

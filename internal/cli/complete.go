@@ -108,10 +108,9 @@ func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobr
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault // the picture
 	}
-	if files, _ := filepath.Glob(begun + "*.cast"); len(files) > 0 { // its only error is a wrong pattern
-		return files, cobra.ShellCompDirectiveNoFileComp
-	}
-	return o.records(cmd, args, begun)
+	files, _ := filepath.Glob(begun + "*.cast") // its only error is a wrong pattern
+	all, directive := o.records(cmd, args, begun)
+	return append(files, all...), directive
 }
 
 func beginningWith(begun string, all []string) []string {

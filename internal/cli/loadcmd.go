@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	"lightsout/internal/config"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 	"lightsout/power/ssh"
 )
@@ -189,16 +191,15 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	}
 	defer g.Close()
 	signals.inOrder.Store(true)
+	signal.Reset(syscall.SIGPIPE) // it ends when nobody reads its lines any more, and leaves nothing switched off
 	began := time.Now()
 	if _, err := g.Begin(spec); err != nil {
 		return usageError{err}
 	}
-	if endless(spec) {
+	if spec.Shape != loadgen.Burst && spec.Requests == 0 && spec.For == 0 {
 		fmt.Fprintln(progress, "sending until Ctrl-C; --for 30s or --requests 100 sets an end")
 	}
-	if stopped := watchLoad(ctx, g, progress); stopped != "" {
-		fmt.Fprintln(progress, stopped)
-	}
+	watchLoad(ctx, g, progress)
 	return l.sumUp(summarizeLoad(g.Run(), began, time.Now()), requests, out)
 }
 
@@ -251,16 +252,9 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 	return errors.Join(incomplete, s.verdict())
 }
 
-// endless reports whether a run continues until somebody stops it.
-func endless(s loadgen.Spec) bool {
-	return s.Shape != loadgen.Burst && s.Requests == 0 && s.For == 0
-}
-
-// watchLoad prints a line a second about a run until the run has ended. When ctx ends, or
-// nobody reads the lines of an endless run any more, it starts no more requests, waits a
-// moment, and cancels the others. stopped is the reason why watchLoad itself stopped an
-// endless run; otherwise it is empty.
-func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (stopped string) {
+// watchLoad prints a line a second about a run until the run has ended. When ctx ends, it
+// starts no more requests, waits a moment, and cancels the others.
+func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) {
 	over, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
@@ -273,27 +267,19 @@ func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (s
 	began := time.Now()
 	interrupted := ctx.Done()
 	var grace <-chan time.Time
-	end := func() {
-		g.Stop(false)
-		if n := g.Run().Totals.InFlight(); n > 0 {
-			fmt.Fprintf(progress, "stopping: %d in flight have %v to end\n", n, graceTime)
-		}
-		grace = time.After(graceTime)
-	}
 	for {
 		select {
 		case <-over.Done():
-			return stopped
+			return
 		case <-tick.C:
-			run := g.Run()
-			_, unread := fmt.Fprintln(progress, progressLine(run, time.Since(began)))
-			if errors.Is(unread, syscall.EPIPE) && endless(run.Spec) && grace == nil {
-				stopped = "stopped: nobody reads the output any more"
-				end()
-			}
+			fmt.Fprintln(progress, progressLine(g.Run(), time.Since(began)))
 		case <-interrupted:
 			interrupted = nil
-			end()
+			g.Stop(false)
+			if n := g.Run().Totals.InFlight(); n > 0 {
+				fmt.Fprintf(progress, "stopping: %d in flight have %v to end\n", n, graceTime)
+			}
+			grace = time.After(graceTime)
 		case <-grace:
 			g.Stop(true)
 		}
@@ -312,21 +298,10 @@ func progressLine(r *loadgen.Run, since time.Duration) string {
 		line += fmt.Sprintf("  unsent %d", t.Unsent)
 	}
 	if q := r.Latency.Scheduled; q.Count > 0 {
-		line += fmt.Sprintf("  p50 %s  p99 %s", shortDuration(q.P50), shortDuration(q.P99))
+		line += fmt.Sprintf("  p50 %s  p99 %s", text.Took(q.P50), text.Took(q.P99))
 	}
 	if r.LastError != "" && t.FailedSum() > 0 {
 		line += "  last: " + r.LastError
 	}
 	return line
-}
-
-// shortDuration writes a duration with three digits.
-func shortDuration(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	case d < time.Second:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
 }

@@ -17,13 +17,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -78,14 +76,14 @@ func (o options) Read() (*config.Config, error) {
 	if o.powersOn && o.File != "" {
 		o.File = cmp.Or(o.AbsPath(), o.File) // a journal names it so, and each fault shows once
 	}
-	read := func() (*config.Config, []error, error) {
-		cfg, err := o.Flags.Read()
-		return cfg, nil, err
-	}
+	var cfg *config.Config
+	var faults []error
+	var err error
 	if o.powersOn {
-		read = o.Flags.ReadForOn
+		cfg, faults, err = o.ReadForOn()
+	} else {
+		cfg, err = o.Flags.Read()
 	}
-	cfg, faults, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -167,18 +165,7 @@ func Command(v string) *cobra.Command {
 	root.AddCommand(topics()...)
 	group(root)
 	knowSwitches(root, root)
-	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], cobra.ShellCompRequestCmd) {
-		plainUsage(root)
-	}
 	return root
-}
-
-// plainUsage removes the signs around a flag's value from the text for completion.
-func plainUsage(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
-	for _, c := range cmd.Commands() {
-		plainUsage(c)
-	}
 }
 
 // clusterFlags adds the flags that lead to a cluster and its machines.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -62,21 +61,14 @@ func listPlans(as string, out io.Writer) error {
 			return err
 		}
 		all = append(all, line{name, strings.TrimSpace(p.About)})
-		rows = append(rows, []string{name, text.Cells(firstSentence(p.About))})
+		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(p.About), " "), ". ")
+		rows = append(rows, []string{name, text.Cells(strings.TrimSuffix(sentence, "."))})
 	}
 	if as == formatJSON {
 		return writeJSON(out, all)
 	}
 	_, err := io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
 	return err
-}
-
-func firstSentence(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if i := strings.Index(s, ". "); i >= 0 {
-		return s[:i+1]
-	}
-	return s
 }
 
 // showPlan prints a plan: a built-in one, a file's or a record's.
@@ -91,17 +83,8 @@ func showPlan(name string, out io.Writer) error {
 			return fmt.Errorf("the record %s has no plan", name)
 		}
 	}
-	_, err = io.WriteString(out, strings.Map(harmless, string(body)))
+	_, err = io.WriteString(out, text.Visible(string(body)))
 	return err
-}
-
-// harmless replaces the characters of a text of several lines that a terminal would obey. YAML
-// allows none of them (YAML 1.2.2, section 5.1).
-func harmless(r rune) rune {
-	if unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' && r != '\r' || unicode.Is(unicode.Cf, r) {
-		return '?'
-	}
-	return r
 }
 
 // writeNew creates the file at path, or prints the text if path is "-"; then it prints
