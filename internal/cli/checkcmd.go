@@ -51,7 +51,7 @@ type checkReport struct {
 }
 
 func newCheckCommand(o *options) *cobra.Command {
-	var as *format
+	var as *string
 	forRecorder := false
 	cmd := &cobra.Command{
 		Use:               "check [NODE...]",
@@ -61,7 +61,7 @@ func newCheckCommand(o *options) *cobra.Command {
 			if forRecorder && len(nodes) > 0 {
 				return usageError{errors.New("--recorder takes no NODE: the recorder switches no machine")}
 			}
-			return runCheck(cmd.Context(), *o, nodes, checkOptions{as.value == formatJSON, forRecorder}, cmd.OutOrStdout())
+			return runCheck(cmd.Context(), *o, nodes, checkOptions{*as == formatJSON, forRecorder}, cmd.OutOrStdout())
 		},
 	}
 	as = formatFlag(cmd, formatTable, formatJSON)

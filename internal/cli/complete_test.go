@@ -121,10 +121,10 @@ func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
 		"demo foo":                                 `there is no demo "foo"; there are mdx, mixed, vagrant`,
 		"demo mixed --play":                        "--play has no experiment for mixed; there are mdx and vagrant",
 		"demo vagrnat":                             `there is no demo "vagrnat"; did you mean "vagrant"?`,
-		"demo --pace fst":                          `there is no pace "fst"; did you mean "fast"?`,
-		"export mdx a.gif --theme x":               `there is no theme "x"; there are dark, light, contrast`,
+		"demo --pace fst":                          `there is no --pace "fst"; did you mean "fast"?`,
+		"export mdx a.gif --theme x":               `there is no --theme "x"; there are dark, light, contrast`,
 		"export":                                   "which recording (a .cast file, a record, mdx or vagrant)? lightsout export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
-		"trial run mdx --lab --pace x":             `there is no pace "x"; there are fast, real`,
+		"trial run mdx --lab --pace x":             `there is no --pace "x"; there are fast, real`,
 	} {
 		_, err := say(t, strings.Fields(line)...)
 		if err == nil || err.Error() != want {

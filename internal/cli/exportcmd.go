@@ -60,12 +60,11 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
-	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default dark)")
+	choiceFlag(cmd, &f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default dark)", export.Themes()...)
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
 	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif or .png, in `pixels`")
-	completeFlag(cmd, "theme", words(export.Themes()...))
 	return cmd
 }
 
@@ -78,11 +77,6 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	}[kind]
 	if !ok {
 		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format", f.out)}
-	}
-	if f.film.Theme != "" {
-		if err := oneOf("theme", f.film.Theme, export.Themes()...); err != nil {
-			return err
-		}
 	}
 	cast, err := openCast(name, f.size)
 	if err != nil {

@@ -28,7 +28,7 @@ type loadOptions struct {
 	spec        loadgen.Spec
 	burst, hold int
 	rate, dir   string
-	as          *format
+	as          *string
 	headers     []string
 	http2, chat bool
 }
@@ -61,7 +61,7 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.DurationVar(&l.send.IdleTimeout, "idle-timeout", 0, "bound the silence within an answer (default none)")
 	f.DurationVar(&l.send.Stall, "stall", 0, "mark an answer as stalled after this silence (default 10s)")
 	f.IntVar(&l.send.MaxInFlight, "max-in-flight", 0, "shed what goes beyond this `number` in flight, and count it (default 4096)")
-	f.StringVar(&l.send.Connections, "connections", "fresh", "`how`: fresh for each request, or kept")
+	choiceFlag(cmd, &l.send.Connections, "connections", "", "`how`: fresh for each request (default), or kept", config.Connections...)
 	f.StringArrayVar(&l.send.Entries, "entry", nil, "dial this `address` instead of the URL's; several are used in turn")
 	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2 (with http://: by prior knowledge)")
 	f.StringVar(&l.send.CAFile, "ca", "", "trust the certificate authorities in this PEM `file` only")
@@ -73,7 +73,6 @@ func newLoadCommand(common *options) *cobra.Command {
 	l.as = formatFlag(cmd, formatText, formatJSON)
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
-	completeFlag(cmd, "connections", words(config.Connections...))
 	return cmd
 }
 
@@ -132,9 +131,6 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	} else if c.Model != "" || c.Prompt != "" || c.PromptFile != "" || c.MaxTokens != 0 {
 		return o, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
 	}
-	if err = oneOf("--connections", c.Connections, config.Connections...); err != nil {
-		return o, err
-	}
 	if o, err = c.Options(); err != nil {
 		return o, err
 	}
@@ -174,7 +170,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		}
 		defer client.Close()
 	}
-	if l.as.value == formatText {
+	if *l.as == formatText {
 		progress = out
 	}
 	requests, err := newRequests(l.dir)
@@ -243,7 +239,7 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 		incomplete = errors.Join(incomplete, record.WriteSummary(l.dir, s, nil))
 	}
 	write := s.writeText
-	if l.as.value == formatJSON {
+	if *l.as == formatJSON {
 		write = func(w io.Writer) error { return writeJSON(w, s) }
 	}
 	if err := write(out); err != nil {

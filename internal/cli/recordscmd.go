@@ -25,12 +25,12 @@ const pathMost = 4096
 const whatMost = 40
 
 func newRecordsCommand(o *options) *cobra.Command {
-	var as *format
+	var as *string
 	cmd := &cobra.Command{
 		Use:   "records",
 		Short: "List the records of trials and of outages",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, as.value, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, *as, cmd.OutOrStdout()) },
 	}
 	as = formatFlag(cmd, formatTable, formatJSON)
 	o.clusterFlags(cmd)

@@ -190,16 +190,8 @@ func (o *options) sessionFlags(cmd *cobra.Command) {
 
 // drawFlags adds the flags that say how the screen is drawn.
 func (o *options) drawFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
-	f.Func("theme", "`name` of the colours: dark, light or contrast (default the terminal's own)", func(name string) error {
-		o.theme = name
-		if name == "" {
-			return nil
-		}
-		return oneOf("theme", name, tui.Themes[1:]...)
-	})
-	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
-	completeFlag(cmd, "theme", words(tui.Themes[1:]...))
-	completeFlag(cmd, "color", words("auto", "always", "never"))
+	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
+	choiceFlag(cmd, &o.theme, "theme", "", "`name` of the colours: dark, light or contrast (default the terminal's own)", tui.Themes[1:]...)
+	o.color = "auto"
+	choiceFlag(cmd, &o.color, "color", "", "`when` to use colour: auto (default), always or never", "auto", "always", "never")
 }

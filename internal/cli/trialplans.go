@@ -14,12 +14,12 @@ import (
 )
 
 func newTrialListCommand() *cobra.Command {
-	var as *format
+	var as *string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in plans",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(as.value, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(*as, cmd.OutOrStdout()) },
 	}
 	as = formatFlag(cmd, formatTable, formatJSON)
 	return cmd
