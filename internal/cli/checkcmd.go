@@ -61,7 +61,7 @@ func newCheckCommand(o *options) *cobra.Command {
 			if forRecorder && len(nodes) > 0 {
 				return usageError{errors.New("--recorder takes no NODE: the recorder switches no machine")}
 			}
-			return runCheck(cmd.Context(), *o, nodes, checkOptions{*as == formatJSON, forRecorder}, cmd.OutOrStdout())
+			return runCheck(cmd.Context(), *o, nodes, *as == formatJSON, forRecorder, cmd.OutOrStdout())
 		},
 	}
 	as = formatFlag(cmd, formatTable, formatJSON)
@@ -72,26 +72,24 @@ func newCheckCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// checkOptions are the flags that only check has.
-type checkOptions struct{ json, recorder bool }
-
-// runCheck runs all checks and prints them, a table area by area as they end.
-func runCheck(ctx context.Context, o options, nodes []string, opt checkOptions, out io.Writer) error {
+// runCheck runs all checks, or those that the recorder needs, and prints them as JSON, or as a table, area by
+// area as they end.
+func runCheck(ctx context.Context, o options, nodes []string, asJSON, forRecorder bool, out io.Writer) error {
 	c, err := newCheckup(o, nodes, askOnTerminal())
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	c.recorder = opt.recorder
+	c.recorder = forRecorder
 	if c.api != nil {
 		warnNarrowed(ctx, c.config, c.api)
 	}
-	if !opt.json {
+	if !asJSON {
 		c.show = func(rows []checkRow) { printRows(out, rows) }
 	}
 	c.run(ctx)
 	report := c.report()
-	if opt.json {
+	if asJSON {
 		if err := writeJSON(out, report); err != nil {
 			return err
 		}
@@ -102,7 +100,7 @@ func runCheck(ctx context.Context, o options, nodes []string, opt checkOptions, 
 	if n := report.Count[checkMissing]; n > 0 {
 		return fmt.Errorf("%d missing, %s", n, text.Count(report.Count[checkWorks], "works", "work"))
 	}
-	if !opt.json {
+	if !asJSON {
 		fmt.Fprintf(out, "nothing is missing (%s)\n", text.Count(report.Count[checkWorks], "works", "work"))
 	}
 	return nil

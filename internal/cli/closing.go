@@ -18,19 +18,12 @@ import (
 // cordoned, and the paths of the records.
 func (a *app) sayEnd() {
 	say := func(of, dir string) {
-		if dir == "" {
-			return
-		}
-		if _, err := os.Stat(dir); err != nil {
-			fmt.Fprintf(os.Stderr, "the %s has no record any more: somebody has removed its folder (%v)\n", of, err)
-			return
-		}
 		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 	}
 	for _, k := range a.trials.Kept() {
 		say("trial", k)
 	}
-	if a.outages != nil {
+	if a.outages != nil && a.outages.Newest() != "" {
 		say("outage", a.outages.Newest())
 	}
 	if a.opt.lab {

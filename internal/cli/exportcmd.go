@@ -106,12 +106,11 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	screen, kb := frames[0].Screen, (info.Size()+999)/1000
+	what, screen := text.Count(len(frames), "frame", "frames"), frames[0].Screen
 	if kind == ".png" {
-		fmt.Printf("%s: the frame at %.1f s of %.1f s, %dx%d cells, %d KB\n", f.out, f.at.Seconds(), length.Seconds(), screen.Width, screen.Height, kb)
-		return nil
+		what = fmt.Sprintf("the frame at %.1f s", f.at.Seconds())
 	}
-	fmt.Printf("%s: %d frames of %dx%d cells, %.1f s, %d KB\n", f.out, len(frames), screen.Width, screen.Height, length.Seconds(), kb)
+	fmt.Printf("%s: %s of %.1f s, %dx%d cells, %d KB\n", f.out, what, length.Seconds(), screen.Width, screen.Height, (info.Size()+999)/1000)
 	return nil
 }
 

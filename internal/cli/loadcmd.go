@@ -134,7 +134,7 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	if o, err = c.Options(); err != nil {
 		return o, err
 	}
-	o.WindowLimit = secondsKept(l.spec.For)
+	o.WindowLimit = secondsKept
 	for _, h := range l.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
@@ -145,12 +145,8 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	return o, nil
 }
 
-// secondsKept is how many seconds the summary lists: the whole run when its
-// length is known, else the last hour.
-func secondsKept(run time.Duration) int {
-	const least, most = 3600, 24 * 3600
-	return min(max(int(run/time.Second)+600, least), most)
-}
+// secondsKept is how many seconds the summary lists: the last day of a run.
+const secondsKept = 24 * 3600
 
 // runLoad sends the requests that the flags describe, reports the progress, and sums
 // up.

@@ -66,13 +66,12 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	set := recorderSettings(cfg, f)
-	w, err := reachAPI(cfg, sshAsker{secret: askOnTerminal()})
+	w, err := reachView(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	access, api := w.access, w.api
-	warnNarrowed(ctx, cfg, api)
 	p, stop := newPrinter(out)
 	defer stop()
 	dir, unlock, err := openRecords(cfg, access.Context, p)

@@ -118,7 +118,7 @@ func Main(v string) int {
 	var verdict verdictError
 	switch {
 	case errors.As(err, &verdict):
-		return verdict.code()
+		return trialCodes[verdict.verdict]
 	case err == nil:
 		return 0
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,27 +24,14 @@ import (
 	"lightsout/internal/view"
 )
 
-// Exit codes of a trial that was judged; 0 is a pass, or a trial without expectations.
-const (
-	exitNotObserved = 3
-	exitAborted     = 4
-)
+// trialCodes are the exit codes of a trial that was judged and did not pass.
+var trialCodes = map[view.Verdict]int{view.Fail: exitFailed, view.NotObserved: 3, view.Aborted: 4}
 
 // verdictError is a trial that did not pass.
 type verdictError struct{ verdict view.Verdict }
 
 // Error names the verdict.
 func (e verdictError) Error() string { return "the trial's verdict is: " + string(e.verdict) }
-
-func (e verdictError) code() int {
-	switch e.verdict {
-	case view.NotObserved:
-		return exitNotObserved
-	case view.Aborted:
-		return exitAborted
-	}
-	return exitFailed
-}
 
 // trialFlags are the flags of trial run.
 type trialFlags struct {
@@ -127,33 +113,26 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
-			switch *as {
-			case formatJSON:
-				return compare(out, args, report.CompareJSON)
-			case formatMarkdown:
-				return compare(out, args, report.CompareMarkdown)
+			var records []*record.Record
+			for _, dir := range args {
+				r, err := openRecord(dir)
+				if err != nil {
+					return err
+				}
+				records = append(records, r)
 			}
-			return compare(out, args, func(w io.Writer, rs []*record.Record) error {
-				return report.Compare(w, rs, terminalWidth(os.Stdout))
-			})
+			switch out := cmd.OutOrStdout(); *as {
+			case formatJSON:
+				return report.CompareJSON(out, records)
+			case formatMarkdown:
+				return report.CompareMarkdown(out, records)
+			default:
+				return report.Compare(out, records, terminalWidth(os.Stdout))
+			}
 		},
 	}
 	as = formatFlag(cmd, formatTable, formatJSON, formatMarkdown)
 	return cmd
-}
-
-// compare prints the result of a report function for records.
-func compare(out io.Writer, dirs []string, write func(io.Writer, []*record.Record) error) error {
-	var records []*record.Record
-	for _, dir := range dirs {
-		r, err := openRecord(dir)
-		if err != nil {
-			return err
-		}
-		records = append(records, r)
-	}
-	return write(out, records)
 }
 
 func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
