@@ -111,23 +111,14 @@ func printRows(out io.Writer, rows []checkRow) {
 	if len(rows) == 0 {
 		return
 	}
-	area := rows[0].Area
-	rows = joinWorking(rows)
-	width := 0
-	for i := range rows {
-		if r := &rows[i]; r.Node != "" {
-			r.What = strings.TrimSpace(r.Node + " " + r.What)
-		}
-		width = max(width, text.Width(rows[i].What))
-	}
-	fmt.Fprintln(out, strings.ToUpper(area))
-	for _, r := range rows {
-		fmt.Fprintf(out, "  %s  %-7s  %s\n", text.Pad(r.What, width), r.Result, r.Detail)
+	var lines [][]string
+	for _, r := range joinWorking(rows) {
+		lines = append(lines, []string{strings.TrimSpace(r.Node + " " + r.What), string(r.Result), r.Detail})
 		if r.Todo != "" {
-			fmt.Fprintf(out, "  %s  %-7s  → %s\n", text.Pad("", width), "", r.Todo)
+			lines = append(lines, []string{"", "", "→ " + r.Todo})
 		}
 	}
-	fmt.Fprintln(out)
+	printLines(out, append(table(strings.ToUpper(rows[0].Area), lines), ""))
 }
 
 // joinWorking puts what works of one node into one row, so that many nodes can

@@ -26,11 +26,10 @@ func (a *app) sayEnd() {
 	if a.outages != nil && a.outages.Newest() != "" {
 		say("outage", a.outages.Newest())
 	}
-	if a.opt.lab {
-		return // its machines and the session's record are gone with it
-	}
 	a.sayLeftOff()
-	fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
+	if !a.opt.lab { // which ends with its record
+		fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
+	}
 }
 
 // leftover are the nodes that are left off or cordoned: those that are off, those that lightsout did not

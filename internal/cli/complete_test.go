@@ -68,15 +68,15 @@ func TestTheShellCompletesWhatThereIs(t *testing.T) {
 		"check --kubeconfig K ":                  "kube-node1 kube-node2",
 		"check --kubeconfig K --context ":        "one two",
 		"trial run ":                             "mdx vagrant mine.yaml",
-		"trial check v":                          "vagrant",
+		"trial check v":                          "mdx vagrant", // the shell chooses
 		"trial run mdx --scenario ":              "mdx mixed vagrant",
 		"trial compare ":                         "mdx vagrant " + trial,
-		"replay v":                               "vagrant",
+		"replay v":                               "mdx vagrant " + trial,
 		"export ":                                "screen.cast mdx vagrant " + trial,
 		"demo v":                                 "vagrant",
 		"demo --pace ":                           "fast real",
 		"--theme ":                               "dark light contrast",
-		"--plan mi":                              "mine.yaml",
+		"--plan mi":                              "mdx vagrant mine.yaml",
 		"po":                                     "power",
 		"power shutdown --kubeconfig K --dra":    "--drain",
 		"load http://10.0.0.1/ --connections ":   "fresh kept",
@@ -123,7 +123,7 @@ func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
 		"demo vagrnat":                             `there is no demo "vagrnat"; did you mean "vagrant"?`,
 		"demo --pace fst":                          `there is no --pace "fst"; did you mean "fast"?`,
 		"export mdx a.gif --theme x":               `there is no --theme "x"; there are dark, light, contrast`,
-		"export":                                   "which recording (a .cast file, a record, mdx or vagrant)? lightsout export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
+		"export":                                   "which recording (a .cast file, a record, mdx or vagrant) and picture? lightsout export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
 		"trial run mdx --lab --pace x":             `there is no --pace "x"; there are fast, real`,
 	} {
 		_, err := say(t, strings.Fields(line)...)

@@ -31,14 +31,9 @@ type exportFlags struct {
 func newExportCommand(o *options) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
-		Short: "Make a GIF, an SVG or a PNG of a recording",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return takes(2, 2, "picture (a file that ends in .gif, .svg or .png)")(cmd, args)
-			}
-			return takes(2, 2, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")")(cmd, args)
-		},
+		Use:               "export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
+		Short:             "Make a GIF, an SVG or a PNG of a recording",
+		Args:              takes(2, 2, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+") and picture"),
 		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed

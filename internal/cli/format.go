@@ -28,5 +28,5 @@ func choiceFlag(cmd *cobra.Command, value *string, name, short, usage string, al
 		*value = word
 		return oneOf("--"+name, word, all...)
 	})
-	completeFlag(cmd, name, words(all...))
+	completeFlag(cmd, name, cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
 }

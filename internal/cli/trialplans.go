@@ -29,7 +29,7 @@ func newTrialShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show PLAN",
 		Short:             "Print a plan as YAML",
-		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+", a file or a record)"),
+		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+" or a file)"),
 		ValidArgsFunction: plans,
 		RunE:              func(cmd *cobra.Command, args []string) error { return showPlan(args[0], cmd.OutOrStdout()) },
 	}
@@ -71,17 +71,11 @@ func listPlans(as string, out io.Writer) error {
 	return err
 }
 
-// showPlan prints a plan: a built-in one, a file's or a record's.
+// showPlan prints a plan: a built-in one or a file's.
 func showPlan(name string, out io.Writer) error {
 	body, err := plan.Text(name)
 	if err != nil {
-		r, recorded := openRecord(name)
-		if recorded != nil {
-			return usageError{err}
-		}
-		if body = r.Plan; len(body) == 0 {
-			return fmt.Errorf("the record %s has no plan", name)
-		}
+		return usageError{err}
 	}
 	_, err = io.WriteString(out, text.Visible(string(body)))
 	return err
