@@ -124,11 +124,7 @@ func clockRow(what string, ahead, within time.Duration, err error) checkRow {
 	case err != nil:
 		return skipped(what, "%s", err)
 	case ahead.Abs() > clockLimit+within:
-		word := "ahead of"
-		if ahead < 0 {
-			word = "behind"
-		}
-		return missing(what, fmt.Errorf("it is %s %s this machine's", ahead.Abs().Round(100*time.Millisecond), word),
+		return missing(what, fmt.Errorf("it differs by %s from this machine's", ahead.Abs().Round(100*time.Millisecond)),
 			"have both keep time by the same servers (chrony or systemd-timesyncd)")
 	}
 	return works(what, "it agrees with this machine's within %s", max(ahead.Abs(), within, time.Millisecond).Round(time.Millisecond))
@@ -214,40 +210,36 @@ func (c *checkup) load(ctx context.Context) {
 // state checks that the journal is writable, and lists the machines that it and the notes on nodes have as
 // off.
 func (c *checkup) state(nodes []*cluster.Node) {
-	state, err := c.config.StateDir()
-	if err != nil {
-		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
-		return
-	}
-	c.add("journal", append([]checkRow{folder(state, "without a journal lightsout switches nothing")}, c.leftOff(state, nodes)...)...)
+	c.add("journal", append([]checkRow{c.folder("without a journal lightsout switches nothing")}, c.leftOff(nodes)...)...)
 }
 
-// folder checks that a folder can be written; without says what else happens.
-func folder(dir, without string) checkRow {
-	err := writable(dir)
-	if err != nil {
-		err = fmt.Errorf("%s is not writable (%w)", dir, err)
+// folder checks that the folder of journals and records can be written; without says what else happens.
+func (c *checkup) folder(without string) checkRow {
+	dir, err := c.config.StateDir()
+	if err == nil {
+		err = writable(dir)
 	}
 	return tried("folder", err, "make it writable for this user, or set state in lightsout.yaml; "+without, "%s is writable", dir)
 }
 
-// writable reports whether dir can be written, or made in the nearest folder
+// writable returns the error that dir can't be written, nor made in the nearest folder
 // above it that is there.
 func writable(dir string) error {
-	for {
-		err := unix.Access(dir, unix.W_OK|unix.X_OK)
-		parent := filepath.Dir(dir)
-		if !errors.Is(err, unix.ENOENT) || parent == dir {
-			return err
-		}
-		dir = parent
+	err := unix.Access(dir, unix.W_OK|unix.X_OK)
+	switch parent := filepath.Dir(dir); {
+	case errors.Is(err, unix.ENOENT) && parent != dir:
+		return writable(parent)
+	case err != nil:
+		return fmt.Errorf("%s is not writable (%w)", dir, err)
 	}
+	return nil
 }
 
 // leftOff lists the machines that are off by the journal, or by the notes on nodes;
 // it creates no journal. nodes is nil if lightsout could not list them.
-func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow) {
-	if c.access == nil {
+func (c *checkup) leftOff(nodes []*cluster.Node) (rows []checkRow) {
+	state, err := c.config.StateDir()
+	if c.access == nil || err != nil {
 		return nil
 	}
 	j := power.JournalToRead(state, c.here)

@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"lightsout/internal/config"
-	"lightsout/internal/recorder"
 	"lightsout/internal/recorder/reporting"
 )
 
@@ -18,22 +16,8 @@ func (c *checkup) recording(ctx context.Context) {
 	c.config.Load = probed(c.config, set)
 	c.config.Load.Deployment = deployment
 	c.load(ctx)
-	c.records()
+	c.add("records", c.folder("without it the recorder ends at once"))
 	c.hooks(ctx, set)
-}
-
-// records checks that the folder of the records is writable.
-func (c *checkup) records() {
-	if c.access == nil {
-		c.add("records", skipped("folder", "not tested: its name contains that of the cluster"))
-		return
-	}
-	dir, err := clusterDir(c.config, c.access.Context)
-	if err != nil {
-		c.add("records", missing("folder", err, "set state in lightsout.yaml"))
-		return
-	}
-	c.add("records", folder(filepath.Join(dir, recorder.Folder), "without it the recorder ends at once"))
 }
 
 // hooks checks what reports outages.

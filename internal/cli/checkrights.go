@@ -87,7 +87,7 @@ func leaseNeeds(set config.Recorder) []need {
 	if set.Lease == "" {
 		return nil
 	}
-	k := leaseKey(set)
+	k := keyOf(set.Lease)
 	rights := rightsOf(fmt.Sprintf("get,update leases.coordination.k8s.io=%s@%s", k.Name, k.Namespace), nil)
 	rights = append(rights, rightsOf("create leases.coordination.k8s.io@"+k.Namespace, nil)...)
 	return []need{{"use the recorders' lease", "", "each recorder reports the same outages, a minute late", roleLease, rights}}

@@ -89,13 +89,3 @@ func (o *options) records(*cobra.Command, []string, string) ([]cobra.Completion,
 	}
 	return all, cobra.ShellCompDirectiveKeepOrder
 }
-
-// casts completes files and records that export can draw.
-func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault // the picture
-	}
-	files, _ := filepath.Glob(begun + "*.cast") // its only error is a wrong pattern
-	all, directive := o.records(cmd, args, begun)
-	return append(files, all...), directive
-}

@@ -72,7 +72,7 @@ func TestTheShellCompletesWhatThereIs(t *testing.T) {
 		"trial run mdx --scenario ":              "mdx mixed vagrant",
 		"trial compare ":                         "mdx vagrant " + trial,
 		"replay v":                               "mdx vagrant " + trial,
-		"export ":                                "screen.cast mdx vagrant " + trial,
+		"export ":                                "mdx vagrant " + trial,
 		"demo v":                                 "vagrant",
 		"demo --pace ":                           "fast real",
 		"--theme ":                               "dark light contrast",

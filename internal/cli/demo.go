@@ -34,10 +34,7 @@ func newDemoCommand(o *options) *cobra.Command {
 		ValidArgs: scenarios,
 		Args:      takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			scenario := "mdx"
-			if len(args) == 1 {
-				scenario = args[0]
-			}
+			scenario := append(args, "mdx")[0]
 			if err := oneOf("demo", scenario, scenarios...); err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func newExportCommand(o *options) *cobra.Command {
 		Use:               "export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
 		Short:             "Make a GIF, an SVG or a PNG of a recording",
 		Args:              takes(2, 2, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+") and picture"),
-		ValidArgsFunction: o.casts,
+		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			if !given("at") {

@@ -281,14 +281,8 @@ func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) {
 // progressLine is one second of a run in words.
 func progressLine(r *loadgen.Run, since time.Duration) string {
 	t := r.Totals
-	line := fmt.Sprintf("%5ds  sent %d  ok %d  failed %d  in flight %d", int(since.Round(time.Second)/time.Second),
-		t.Scheduled-t.Unsent, t.OK, t.FailedSum(), t.InFlight())
-	if t.Stalled > 0 {
-		line += fmt.Sprintf("  stalled %d", t.Stalled)
-	}
-	if t.Unsent > 0 {
-		line += fmt.Sprintf("  unsent %d", t.Unsent)
-	}
+	line := fmt.Sprintf("%5ds  sent %d  ok %d  failed %d  in flight %d  stalled %d  unsent %d", int(since.Round(time.Second)/time.Second),
+		t.Scheduled-t.Unsent, t.OK, t.FailedSum(), t.InFlight(), t.Stalled, t.Unsent)
 	if q := r.Latency.Scheduled; q.Count > 0 {
 		line += fmt.Sprintf("  p50 %s  p99 %s", text.Took(q.P50), text.Took(q.P99))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -130,14 +129,8 @@ func newElection(api *cluster.Client, set config.Recorder) (run func(context.Con
 	if set.Lease == "" {
 		return func(context.Context) {}, nil
 	}
-	l := api.NewLease(leaseKey(set))
+	l := api.NewLease(keyOf(set.Lease))
 	return l.Run, l.State
-}
-
-// leaseKey is the key of the recorders' Lease.
-func leaseKey(set config.Recorder) (k cluster.Key) {
-	k.Namespace, k.Name, _ = strings.Cut(set.Lease, "/")
-	return k
 }
 
 // followCluster runs the watcher, the election and the session until ctx ends. Then the
