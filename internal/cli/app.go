@@ -170,12 +170,12 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 }
 
 // focus returns the deployment that receives the configured load.
-func focus(cfg *config.Config) cluster.Key {
-	ns, name, ok := strings.Cut(cfg.Load.Deployment, "/")
-	if !ok {
-		return cluster.Key{}
-	}
-	return cluster.Key{Namespace: ns, Name: name}
+func focus(cfg *config.Config) cluster.Key { return keyOf(cfg.Load.Deployment) }
+
+// keyOf is the key of an object in the config: namespace/name, or nothing.
+func keyOf(text string) (k cluster.Key) {
+	k.Namespace, k.Name, _ = strings.Cut(text, "/")
+	return k
 }
 
 // windowsKept is how many seconds of load the screen can look back on: ten
@@ -307,29 +307,26 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 // CI systems signal a program and then its process group.
 const oneSignal = time.Second
 
-// identifyEvery is the longest pause between two requests for the cluster's identity.
-const identifyEvery = 30 * time.Second
+// identifyEvery is the pause between two requests for the cluster's identity.
+const identifyEvery = 5 * time.Second
 
 // identify asks for the cluster's UID until it gets it: a credential or a permission
 // may arrive late. Until then lightsout identifies the cluster by its kubeconfig.
 func (a *app) identify(ctx context.Context) {
-	for pause := time.Second; ; pause = min(2*pause, identifyEvery) {
+	asked := sync.OnceFunc(func() { close(a.asked) })
+	for {
 		id, err := a.api.Identity(ctx)
 		if err == nil {
 			a.journal.Identify(identified("", id))
 		}
-		select {
-		case <-a.asked:
-		default:
-			close(a.asked)
-		}
+		asked()
 		if err == nil {
 			return
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(identifyEvery):
 		}
 	}
 }

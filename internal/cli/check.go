@@ -79,18 +79,21 @@ func (c *checkup) add(area string, rows ...checkRow) {
 
 // run runs the checks, those that others depend on first.
 func (c *checkup) run(ctx context.Context) {
-	reached := c.bastion(ctx)
-	nodes := c.cluster(ctx, reached)
-	if ctx.Err() != nil {
+	if !c.bastion(ctx) {
+		c.add("cluster", skipped("all else", "not tested: the bastion failed"))
+		c.state(nil)
 		return
 	}
-	if c.recorder {
-		c.recording(ctx, reached)
-		return
+	nodes := c.cluster(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case c.recorder:
+		c.recording(ctx)
+	default:
+		c.machines(ctx, nodes)
+		c.load(ctx)
+		c.state(nodes)
 	}
-	c.machines(ctx, reached, nodes)
-	c.load(ctx, reached)
-	c.state(nodes)
 }
 
 // bastion reports whether there is a way on.
@@ -121,18 +124,14 @@ func clockRow(what string, ahead, within time.Duration, err error) checkRow {
 	case err != nil:
 		return skipped(what, "%s", err)
 	case ahead.Abs() > clockLimit+within:
-		word := "ahead of"
-		if ahead < 0 {
-			word = "behind"
-		}
-		return missing(what, fmt.Errorf("it is %s %s this machine's", ahead.Abs().Round(100*time.Millisecond), word),
+		return missing(what, fmt.Errorf("it differs by %s from this machine's", ahead.Abs().Round(100*time.Millisecond)),
 			"have both keep time by the same servers (chrony or systemd-timesyncd)")
 	}
 	return works(what, "it agrees with this machine's within %s", max(ahead.Abs(), within, time.Millisecond).Round(time.Millisecond))
 }
 
 // cluster checks the API server and the account's rights, and returns the nodes.
-func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
+func (c *checkup) cluster(ctx context.Context) []*cluster.Node {
 	if c.noAPI != nil {
 		c.add("cluster", missing("kubeconfig", c.noAPI, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
 		return nil
@@ -147,10 +146,6 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 		if !slices.Contains(there, name) { // one config file may serve several kubeconfigs
 			rows = append(rows, note("production", fmt.Sprintf("production_contexts names %q, and the kubeconfig has no such context", name), "there are: "+strings.Join(there, ", ")))
 		}
-	}
-	if !reached {
-		c.add("cluster", append(rows, skipped("API server", "not tested: the bastion failed"))...)
-		return nil
 	}
 	version, err := c.api.Version(ctx)
 	if err != nil {
@@ -169,11 +164,8 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 }
 
 // load connects to the load's target and sends nothing.
-func (c *checkup) load(ctx context.Context, reached bool) {
-	var rows []checkRow
-	if reached {
-		rows = c.deploymentName(ctx)
-	}
+func (c *checkup) load(ctx context.Context) {
+	rows := c.deploymentName(ctx)
 	l := c.config.Load
 	if l.URL == "" {
 		c.add("load", append(rows, skipped("target", "no load.url is configured"))...)
@@ -193,10 +185,6 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 		how = " through the bastion"
 	}
 	for _, addr := range addrs {
-		if how != "" && !reached {
-			rows = append(rows, skipped("target", "not tested: the bastion failed"))
-			break
-		}
 		ctx, cancel := context.WithTimeout(ctx, connectWait)
 		conn, err := dial(ctx, "tcp", addr)
 		cancel()
@@ -222,45 +210,36 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 // state checks that the journal is writable, and lists the machines that it and the notes on nodes have as
 // off.
 func (c *checkup) state(nodes []*cluster.Node) {
-	state, err := c.config.StateDir()
-	if err != nil {
-		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
-		return
-	}
-	row := folder(state, "without a journal lightsout switches nothing")
-	if c.access != nil && row.Result == checkWorks {
-		records, _ := clusterDir(c.config, c.access.Context) // its error is the same
-		row = folder(records, "without a journal lightsout switches nothing")
-	}
-	c.add("journal", append([]checkRow{row}, c.leftOff(state, nodes)...)...)
+	c.add("journal", append([]checkRow{c.folder("without a journal lightsout switches nothing")}, c.leftOff(nodes)...)...)
 }
 
-// folder checks that a folder can be written; without says what else happens.
-func folder(dir, without string) checkRow {
-	err := writable(dir)
-	if err != nil {
-		err = fmt.Errorf("%s is not writable (%w)", dir, err)
+// folder checks that the folder of journals and records can be written; without says what else happens.
+func (c *checkup) folder(without string) checkRow {
+	dir, err := c.config.StateDir()
+	if err == nil {
+		err = writable(dir)
 	}
 	return tried("folder", err, "make it writable for this user, or set state in lightsout.yaml; "+without, "%s is writable", dir)
 }
 
-// writable reports whether dir can be written, or made in the nearest folder
+// writable returns the error that dir can't be written, nor made in the nearest folder
 // above it that is there.
 func writable(dir string) error {
-	for {
-		err := unix.Access(dir, unix.W_OK|unix.X_OK)
-		parent := filepath.Dir(dir)
-		if !errors.Is(err, unix.ENOENT) || parent == dir {
-			return err
-		}
-		dir = parent
+	err := unix.Access(dir, unix.W_OK|unix.X_OK)
+	switch parent := filepath.Dir(dir); {
+	case errors.Is(err, unix.ENOENT) && parent != dir:
+		return writable(parent)
+	case err != nil:
+		return fmt.Errorf("%s is not writable (%w)", dir, err)
 	}
+	return nil
 }
 
 // leftOff lists the machines that are off by the journal, or by the notes on nodes;
 // it creates no journal. nodes is nil if lightsout could not list them.
-func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow) {
-	if c.access == nil {
+func (c *checkup) leftOff(nodes []*cluster.Node) (rows []checkRow) {
+	state, err := c.config.StateDir()
+	if c.access == nil || err != nil {
 		return nil
 	}
 	j := power.JournalToRead(state, c.here)

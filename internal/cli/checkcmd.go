@@ -51,7 +51,7 @@ type checkReport struct {
 }
 
 func newCheckCommand(o *options) *cobra.Command {
-	var as *format
+	var as *string
 	forRecorder := false
 	cmd := &cobra.Command{
 		Use:               "check [NODE...]",
@@ -61,7 +61,7 @@ func newCheckCommand(o *options) *cobra.Command {
 			if forRecorder && len(nodes) > 0 {
 				return usageError{errors.New("--recorder takes no NODE: the recorder switches no machine")}
 			}
-			return runCheck(cmd.Context(), *o, nodes, checkOptions{as.value == formatJSON, forRecorder}, cmd.OutOrStdout())
+			return runCheck(cmd.Context(), *o, nodes, *as == formatJSON, forRecorder, cmd.OutOrStdout())
 		},
 	}
 	as = formatFlag(cmd, formatTable, formatJSON)
@@ -72,26 +72,24 @@ func newCheckCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// checkOptions are the flags that only check has.
-type checkOptions struct{ json, recorder bool }
-
-// runCheck runs all checks and prints them, a table area by area as they end.
-func runCheck(ctx context.Context, o options, nodes []string, opt checkOptions, out io.Writer) error {
+// runCheck runs all checks, or those that the recorder needs, and prints them as JSON, or as a table, area by
+// area as they end.
+func runCheck(ctx context.Context, o options, nodes []string, asJSON, forRecorder bool, out io.Writer) error {
 	c, err := newCheckup(o, nodes, askOnTerminal())
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	c.recorder = opt.recorder
+	c.recorder = forRecorder
 	if c.api != nil {
 		warnNarrowed(ctx, c.config, c.api)
 	}
-	if !opt.json {
+	if !asJSON {
 		c.show = func(rows []checkRow) { printRows(out, rows) }
 	}
 	c.run(ctx)
 	report := c.report()
-	if opt.json {
+	if asJSON {
 		if err := writeJSON(out, report); err != nil {
 			return err
 		}
@@ -102,7 +100,7 @@ func runCheck(ctx context.Context, o options, nodes []string, opt checkOptions, 
 	if n := report.Count[checkMissing]; n > 0 {
 		return fmt.Errorf("%d missing, %s", n, text.Count(report.Count[checkWorks], "works", "work"))
 	}
-	if !opt.json {
+	if !asJSON {
 		fmt.Fprintf(out, "nothing is missing (%s)\n", text.Count(report.Count[checkWorks], "works", "work"))
 	}
 	return nil
@@ -113,23 +111,14 @@ func printRows(out io.Writer, rows []checkRow) {
 	if len(rows) == 0 {
 		return
 	}
-	area := rows[0].Area
-	rows = joinWorking(rows)
-	width := 0
-	for i := range rows {
-		if r := &rows[i]; r.Node != "" {
-			r.What = strings.TrimSpace(r.Node + " " + r.What)
-		}
-		width = max(width, text.Width(rows[i].What))
-	}
-	fmt.Fprintln(out, strings.ToUpper(area))
-	for _, r := range rows {
-		fmt.Fprintf(out, "  %s  %-7s  %s\n", text.Pad(r.What, width), r.Result, r.Detail)
+	var lines [][]string
+	for _, r := range joinWorking(rows) {
+		lines = append(lines, []string{strings.TrimSpace(r.Node + " " + r.What), string(r.Result), r.Detail})
 		if r.Todo != "" {
-			fmt.Fprintf(out, "  %s  %-7s  → %s\n", text.Pad("", width), "", r.Todo)
+			lines = append(lines, []string{"", "", "→ " + r.Todo})
 		}
 	}
-	fmt.Fprintln(out)
+	printLines(out, append(table(strings.ToUpper(rows[0].Area), lines), ""))
 }
 
 // joinWorking puts what works of one node into one row, so that many nodes can

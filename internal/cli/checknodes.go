@@ -22,7 +22,7 @@ import (
 const checksAtOnce = 8
 
 // machines checks each worker's machine, and the kubelet on it.
-func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.Node) {
+func (c *checkup) machines(ctx context.Context, nodes []*cluster.Node) {
 	var rows []checkRow
 	for _, name := range c.wanted {
 		if !slices.ContainsFunc(nodes, func(n *cluster.Node) bool { return n.Name == name }) {
@@ -53,7 +53,7 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 		return
 	}
 	var bindings []power.Binding
-	if c.power.fleet != nil && reached && !c.readOnly {
+	if c.power.fleet != nil && !c.readOnly {
 		refs, s := make([]power.NodeRef, 0, len(nodes)), justListed(all, c.api)
 		for _, n := range nodes {
 			refs = append(refs, session.NodeRef(s, n))
@@ -89,7 +89,7 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	action, m, err := c.switchesOff(b)
 	switch {
 	case err != nil:
-		rows = append(rows, missing("off", err, unboundTodo(err, "name its machine under power.nodes, and a driver with power.off_by")))
+		rows = append(rows, missing("off", err, unboundTodo(err, "power.off_by")))
 	case m.Driver == ssh.DriverName:
 		rows = append(rows, c.overSSH(ctx, b, m)...)
 	default:
@@ -98,7 +98,7 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	}
 	m, err = c.power.fleet.Can(b, power.ActionOn)
 	if err != nil {
-		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), unboundTodo(err, "set power.on_by, and name its machine under power.nodes")))
+		return append(rows, missing("on", fmt.Errorf("it can't be powered on from here: %w", err), unboundTodo(err, "power.on_by")))
 	}
 	if err := c.power.fleet.Prove(ctx, []power.Binding{b})[node]; err != nil {
 		return append(rows, missing("on", fmt.Errorf("cannot prove that it can be powered on: %w", err), "check the power API, its token, and that the machine is there"))
@@ -118,20 +118,12 @@ func (c *checkup) switchesOff(b power.Binding) (power.Action, power.Machine, err
 	return power.ActionShutdown, m, err
 }
 
-// unboundTodo returns what to do about a node without a machine: about a driver that
-// could not search, or otherwise.
-func unboundTodo(err error, otherwise string) string {
-	var refused *power.RefusedError
-	var silent *power.SilentError
-	switch {
-	case errors.Is(err, power.ErrShared):
-		return "give each node its own machine under power.nodes in lightsout.yaml"
-	case errors.As(err, &refused):
-		return "correct the driver's settings under power in lightsout.yaml"
-	case errors.As(err, &silent):
+// unboundTodo returns what to do about a node without a machine; named is the field that names the driver.
+func unboundTodo(err error, named string) string {
+	if errors.As(err, new(*power.SilentError)) {
 		return "check the power API, and the route to it"
 	}
-	return otherwise
+	return "correct power in lightsout.yaml: the driver in " + named + ", its settings, and the node's own machine under power.nodes"
 }
 
 // overSSH checks a node's ssh, clock and sudo.
@@ -152,13 +144,7 @@ func (c *checkup) overSSH(ctx context.Context, b power.Binding, m power.Machine)
 // obeys asks the driver that can tell whether it would permit the action.
 func (c *checkup) obeys(ctx context.Context, what string, a power.Action, b power.Binding, good string) checkRow {
 	err := c.power.fleet.Preflight(ctx, a, []power.Binding{b})[b.Node.Name]
-	switch {
-	case errors.As(err, new(*power.OtherBootError)), errors.As(err, new(*power.NoBootIDError)):
-		return missing("boot ID", err, "log in and try it by hand")
-	case err != nil:
-		return missing(what, err, "log in and try it by hand")
-	}
-	return works(what, "%s", good)
+	return tried(what, err, "log in and try it by hand", "%s", good)
 }
 
 // graceful looks whether the kubelet holds a shutdown up for its pods.

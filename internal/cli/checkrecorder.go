@@ -3,37 +3,21 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"lightsout/internal/config"
-	"lightsout/internal/recorder"
 	"lightsout/internal/recorder/reporting"
 )
 
 // recording checks what the recorder needs beside the cluster. It sends no request and
 // no notice.
-func (c *checkup) recording(ctx context.Context, reached bool) {
+func (c *checkup) recording(ctx context.Context) {
 	set := recorderSettings(c.config, config.Recorder{})
 	deployment := c.config.Load.Deployment
 	c.config.Load = probed(c.config, set)
 	c.config.Load.Deployment = deployment
-	c.load(ctx, reached)
-	c.records()
+	c.load(ctx)
+	c.add("records", c.folder("without it the recorder ends at once"))
 	c.hooks(ctx, set)
-}
-
-// records checks that the folder of the records is writable.
-func (c *checkup) records() {
-	if c.access == nil {
-		c.add("records", skipped("folder", "not tested: its name contains that of the cluster"))
-		return
-	}
-	dir, err := clusterDir(c.config, c.access.Context)
-	if err != nil {
-		c.add("records", missing("folder", err, "set state in lightsout.yaml"))
-		return
-	}
-	c.add("records", folder(filepath.Join(dir, recorder.Folder), "without it the recorder ends at once"))
 }
 
 // hooks checks what reports outages.

@@ -87,7 +87,7 @@ func leaseNeeds(set config.Recorder) []need {
 	if set.Lease == "" {
 		return nil
 	}
-	k := leaseKey(set)
+	k := keyOf(set.Lease)
 	rights := rightsOf(fmt.Sprintf("get,update leases.coordination.k8s.io=%s@%s", k.Name, k.Namespace), nil)
 	rights = append(rights, rightsOf("create leases.coordination.k8s.io@"+k.Namespace, nil)...)
 	return []need{{"use the recorders' lease", "", "each recorder reports the same outages, a minute late", roleLease, rights}}
@@ -150,12 +150,8 @@ func (c *checkup) right(ctx context.Context, n need) checkRow {
 		return skipped(n.what, "the account may not %s: %s; the ClusterRole %s gives it", inWords(lacks), n.without, n.role)
 	}
 	if len(lacks) > 0 {
-		kind := "ClusterRole"
-		if n.role == roleLease {
-			kind = "Role"
-		}
 		return missing(n.what, fmt.Errorf("the account may not %s: %s", inWords(lacks), n.without),
-			fmt.Sprintf("bind the %s %s (docs/clusterrole.yaml) to it", kind, n.role))
+			fmt.Sprintf("bind the role %s (docs/clusterrole.yaml) to it", n.role))
 	}
 	return works(n.what, "it may %s", inWords(n.rights))
 }

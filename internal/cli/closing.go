@@ -18,26 +18,18 @@ import (
 // cordoned, and the paths of the records.
 func (a *app) sayEnd() {
 	say := func(of, dir string) {
-		if dir == "" {
-			return
-		}
-		if _, err := os.Stat(dir); err != nil {
-			fmt.Fprintf(os.Stderr, "the %s has no record any more: somebody has removed its folder (%v)\n", of, err)
-			return
-		}
 		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 	}
 	for _, k := range a.trials.Kept() {
 		say("trial", k)
 	}
-	if a.outages != nil {
+	if a.outages != nil && a.outages.Newest() != "" {
 		say("outage", a.outages.Newest())
 	}
-	if a.opt.lab {
-		return // its machines and the session's record are gone with it
-	}
 	a.sayLeftOff()
-	fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
+	if !a.opt.lab { // which ends with its record
+		fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
+	}
 }
 
 // leftover are the nodes that are left off or cordoned: those that are off, those that lightsout did not
@@ -70,7 +62,7 @@ func (l leftover) errors(command string) (all []error) {
 	for _, s := range []struct {
 		nodes      []string
 		what, then string
-	}{{l.off, "still off", "power on"}, {l.late, "may be off", "check and power on"}, {l.cordoned, "still cordoned", "uncordon"}} {
+	}{{l.off, "off by the journal", "power on"}, {l.late, "may be off", "check and power on"}, {l.cordoned, "still cordoned", "uncordon"}} {
 		if len(s.nodes) > 0 {
 			all = append(all, text.Advise(errors.New(s.what+": "+strings.Join(s.nodes, ", ")), s.then+" with: "+command))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,16 +13,11 @@ import (
 	"lightsout/internal/trial/plan"
 )
 
-// completer returns the words that may follow at the cursor, for the shell.
+// completer returns the words that may follow at the cursor; the shell leaves out those that do not fit.
 type completer = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 // completeWait bounds how long the shell waits for the cluster.
 const completeWait = 3 * time.Second
-
-// words completes one of them.
-func words(all ...string) completer {
-	return cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)
-}
 
 // completeFlag has the values of a flag completed.
 func completeFlag(cmd *cobra.Command, flag string, c completer) {
@@ -81,39 +75,17 @@ func (o *options) contexts(*cobra.Command, []string, string) ([]cobra.Completion
 // plans completes the built-in plans, and files.
 func plans(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	files, _ := filepath.Glob(begun + "*.yaml") // its only error is a wrong pattern
-	all := beginningWith(begun, append(plan.Builtin(), files...))
-	if len(all) == 0 {
-		return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp
+	return append(plan.Builtin(), files...), cobra.ShellCompDirectiveDefault
 }
 
 // records completes the examples, the folders of the trials that are kept, the
 // newest first, and other folders.
-func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (o *options) records(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	all := examples.Names()
 	if cfg, err := o.named().Read(); err == nil {
 		if state, err := cfg.StateDir(); err == nil {
 			all = append(all, recordDirs(state)...)
 		}
 	}
-	if all = beginningWith(begun, all); len(all) == 0 {
-		return nil, cobra.ShellCompDirectiveFilterDirs
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-}
-
-// casts completes files and records that export can draw.
-func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault // the picture
-	}
-	if files, _ := filepath.Glob(begun + "*.cast"); len(files) > 0 { // its only error is a wrong pattern
-		return files, cobra.ShellCompDirectiveNoFileComp
-	}
-	return o.records(cmd, args, begun)
-}
-
-func beginningWith(begun string, all []string) []string {
-	return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, begun) })
+	return all, cobra.ShellCompDirectiveKeepOrder
 }

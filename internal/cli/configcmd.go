@@ -65,7 +65,7 @@ func checkConfig(flags config.Flags, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, faults := config.AllFaults(path, data)
+	faults := config.AllFaults(path, data)
 	for _, f := range faults {
 		if _, err := fmt.Fprintf(out, "%s: %v\n", path, f); err != nil {
 			return err

@@ -25,7 +25,7 @@ import (
 var scenarios, paces = []string{"mdx", "mixed", "vagrant"}, []string{"fast", "real"}
 
 func newDemoCommand(o *options) *cobra.Command {
-	var pace string
+	pace := "fast"
 	play := demoPlayer{}
 	var itself bool
 	cmd := &cobra.Command{
@@ -34,10 +34,7 @@ func newDemoCommand(o *options) *cobra.Command {
 		ValidArgs: scenarios,
 		Args:      takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			scenario := "mdx"
-			if len(args) == 1 {
-				scenario = args[0]
-			}
+			scenario := append(args, "mdx")[0]
 			if err := oneOf("demo", scenario, scenarios...); err != nil {
 				return err
 			}
@@ -52,9 +49,6 @@ func newDemoCommand(o *options) *cobra.Command {
 			case itself:
 				o.beside = play.play
 			}
-			if err := oneOf("pace", pace, paces...); err != nil {
-				return err
-			}
 			there, stop, err := o.inLab(cmd.Context(), scenario, pace)
 			if err != nil {
 				return err
@@ -63,10 +57,9 @@ func newDemoCommand(o *options) *cobra.Command {
 			return runScreen(cmd.Context(), there)
 		},
 	}
-	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
+	choiceFlag(cmd, &pace, "pace", "", "`timings`: real is Kubernetes' own, fast (default) is shortened", paces...)
 	cmd.Flags().BoolVar(&itself, "play", false, "run the whole experiment with captions; any key takes over")
 	cmd.Flags().BoolVar(&play.quit, "quit", false, "with --play: leave at the end")
-	completeFlag(cmd, "pace", words(paces...))
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)
 	cmd.Flags().StringVar(&o.State, "state", "", "`folder` for the records of trials (default ~/.local/state/lightsout)")

@@ -31,15 +31,10 @@ type exportFlags struct {
 func newExportCommand(o *options) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
-		Short: "Make a GIF, an SVG or a PNG of a recording",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return takes(2, 2, "picture (a file that ends in .gif, .svg or .png)")(cmd, args)
-			}
-			return takes(2, 2, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")")(cmd, args)
-		},
-		ValidArgsFunction: o.casts,
+		Use:               "export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
+		Short:             "Make a GIF, an SVG or a PNG of a recording",
+		Args:              takes(2, 2, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+") and picture"),
+		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			if !given("at") {
@@ -60,12 +55,11 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
-	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default dark)")
+	choiceFlag(cmd, &f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default dark)", export.Themes()...)
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
 	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif or .png, in `pixels`")
-	completeFlag(cmd, "theme", words(export.Themes()...))
 	return cmd
 }
 
@@ -78,11 +72,6 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	}[kind]
 	if !ok {
 		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format", f.out)}
-	}
-	if f.film.Theme != "" {
-		if err := oneOf("theme", f.film.Theme, export.Themes()...); err != nil {
-			return err
-		}
 	}
 	cast, err := openCast(name, f.size)
 	if err != nil {
@@ -112,12 +101,11 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	screen, kb := frames[0].Screen, (info.Size()+999)/1000
+	what, screen := text.Count(len(frames), "frame", "frames"), frames[0].Screen
 	if kind == ".png" {
-		fmt.Printf("%s: the frame at %.1f s of %.1f s, %dx%d cells, %d KB\n", f.out, f.at.Seconds(), length.Seconds(), screen.Width, screen.Height, kb)
-		return nil
+		what = fmt.Sprintf("the frame at %.1f s", f.at.Seconds())
 	}
-	fmt.Printf("%s: %d frames of %dx%d cells, %.1f s, %d KB\n", f.out, len(frames), screen.Width, screen.Height, length.Seconds(), kb)
+	fmt.Printf("%s: %s of %.1f s, %dx%d cells, %d KB\n", f.out, what, length.Seconds(), screen.Width, screen.Height, (info.Size()+999)/1000)
 	return nil
 }
 

@@ -14,28 +14,19 @@ const (
 	formatMarkdown = "markdown"
 )
 
-// format is the value of -o, which chooses how a command prints its result, and nothing else.
-type format struct {
-	value string
-	all   []string
+// formatFlag adds -o to a command, which chooses how it prints its result, and nothing else; the first
+// format is the default.
+func formatFlag(cmd *cobra.Command, all ...string) *string {
+	value := all[0]
+	choiceFlag(cmd, &value, "output", "o", "print as this `format`: "+strings.Join(all, ", ")+" (default "+value+")", all...)
+	return &value
 }
 
-// formatFlag adds -o to a command, with its formats; the first is the default.
-func formatFlag(cmd *cobra.Command, all ...string) *format {
-	f := &format{all[0], all}
-	cmd.Flags().VarP(f, "output", "o", "print as this `format`: "+strings.Join(all, ", "))
-	completeFlag(cmd, "output", words(all...))
-	return f
+// choiceFlag adds a flag whose value is one of some words; value has its default.
+func choiceFlag(cmd *cobra.Command, value *string, name, short, usage string, all ...string) {
+	cmd.Flags().FuncP(name, short, usage, func(word string) error {
+		*value = word
+		return oneOf("--"+name, word, all...)
+	})
+	completeFlag(cmd, name, cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
 }
-
-// Set takes one of the formats.
-func (f *format) Set(value string) error {
-	f.value = value
-	return oneOf("format", value, f.all...)
-}
-
-// String is the format.
-func (f *format) String() string { return f.value }
-
-// Type names the value in the help.
-func (f *format) Type() string { return "format" }

@@ -3,6 +3,7 @@ package cli
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,31 +55,28 @@ func addHelp(cmd *cobra.Command, path string) {
 // helpWidth is the width of the help text: that of a usual terminal.
 const helpWidth = 80
 
-// commandGroups are the groups of commands in the help, by their IDs.
-var commandGroups = []*cobra.Group{
-	{ID: "look", Title: "Look at a cluster:"},
-	{ID: "switch", Title: "Switch machines:"},
-	{ID: "trials", Title: "Trials and load:"},
-	{ID: "recordings", Title: "Recordings:"},
-	{ID: "setup", Title: "Set up:"},
+// commandGroups are the groups of commands in the help.
+var commandGroups = []struct{ title, commands string }{
+	{"Look at a cluster:", "check snapshot survey"},
+	{"Switch machines:", "power restore"},
+	{"Trials and load:", "demo load trial"},
+	{"Recordings:", "export recorder records replay"},
+	{setUp, "config"},
 }
 
-// groupOf is the group of each command below the root.
-var groupOf = map[string]string{
-	"check": "look", "snapshot": "look", "survey": "look",
-	"power": "switch", "restore": "switch",
-	"demo": "trials", "load": "trials", "trial": "trials",
-	"export": "recordings", "recorder": "recordings", "records": "recordings", "replay": "recordings",
-	"config": "setup",
-}
+const setUp = "Set up:"
 
 // group assigns the commands below the root to groups.
 func group(root *cobra.Command) {
-	root.AddGroup(commandGroups...)
-	for _, c := range root.Commands() {
-		c.GroupID = groupOf[c.Name()]
+	for _, g := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range root.Commands() {
+			if slices.Contains(strings.Fields(g.commands), c.Name()) {
+				c.GroupID = g.title
+			}
+		}
 	}
-	root.SetHelpCommandGroupID("setup")
-	root.SetCompletionCommandGroupID("setup")
+	root.SetHelpCommandGroupID(setUp)
+	root.SetCompletionCommandGroupID(setUp)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 }

@@ -31,7 +31,7 @@ func TestListsOfRecordsAndPlansAreHarmless(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"trial x": {"records", "--state", state}, "\tend": {"trial", "show", plan},
+		"trial x": {"records", "--state", state}, `\tend`: {"trial", "show", plan},
 	} {
 		out, err := say(t, args...)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	"lightsout/internal/config"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 	"lightsout/power/ssh"
 )
@@ -26,7 +28,7 @@ type loadOptions struct {
 	spec        loadgen.Spec
 	burst, hold int
 	rate, dir   string
-	as          *format
+	as          *string
 	headers     []string
 	http2, chat bool
 }
@@ -59,7 +61,7 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.DurationVar(&l.send.IdleTimeout, "idle-timeout", 0, "bound the silence within an answer (default none)")
 	f.DurationVar(&l.send.Stall, "stall", 0, "mark an answer as stalled after this silence (default 10s)")
 	f.IntVar(&l.send.MaxInFlight, "max-in-flight", 0, "shed what goes beyond this `number` in flight, and count it (default 4096)")
-	f.StringVar(&l.send.Connections, "connections", "fresh", "`how`: fresh for each request, or kept")
+	choiceFlag(cmd, &l.send.Connections, "connections", "", "`how`: fresh for each request (default), or kept", config.Connections...)
 	f.StringArrayVar(&l.send.Entries, "entry", nil, "dial this `address` instead of the URL's; several are used in turn")
 	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2 (with http://: by prior knowledge)")
 	f.StringVar(&l.send.CAFile, "ca", "", "trust the certificate authorities in this PEM `file` only")
@@ -71,7 +73,6 @@ func newLoadCommand(common *options) *cobra.Command {
 	l.as = formatFlag(cmd, formatText, formatJSON)
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
-	completeFlag(cmd, "connections", words("fresh", "kept"))
 	return cmd
 }
 
@@ -130,13 +131,10 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	} else if c.Model != "" || c.Prompt != "" || c.PromptFile != "" || c.MaxTokens != 0 {
 		return o, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
 	}
-	if _, err = config.ParseConnections(c.Connections); err != nil {
-		return o, fmt.Errorf("--connections %w", err)
-	}
 	if o, err = c.Options(); err != nil {
 		return o, err
 	}
-	o.WindowLimit = secondsKept(l.spec.For)
+	o.WindowLimit = secondsKept
 	for _, h := range l.headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
@@ -147,12 +145,8 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	return o, nil
 }
 
-// secondsKept is how many seconds the summary lists: the whole run when its
-// length is known, else the last hour.
-func secondsKept(run time.Duration) int {
-	const least, most = 3600, 24 * 3600
-	return min(max(int(run/time.Second)+600, least), most)
-}
+// secondsKept is how many seconds the summary lists: the last day of a run.
+const secondsKept = 24 * 3600
 
 // runLoad sends the requests that the flags describe, reports the progress, and sums
 // up.
@@ -172,7 +166,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		}
 		defer client.Close()
 	}
-	if l.as.value == formatText {
+	if *l.as == formatText {
 		progress = out
 	}
 	requests, err := newRequests(l.dir)
@@ -189,16 +183,15 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	}
 	defer g.Close()
 	signals.inOrder.Store(true)
+	signal.Reset(syscall.SIGPIPE) // it ends when nobody reads its lines any more, and leaves nothing switched off
 	began := time.Now()
 	if _, err := g.Begin(spec); err != nil {
 		return usageError{err}
 	}
-	if endless(spec) {
+	if spec.Shape != loadgen.Burst && spec.Requests == 0 && spec.For == 0 {
 		fmt.Fprintln(progress, "sending until Ctrl-C; --for 30s or --requests 100 sets an end")
 	}
-	if stopped := watchLoad(ctx, g, progress); stopped != "" {
-		fmt.Fprintln(progress, stopped)
-	}
+	watchLoad(ctx, g, progress)
 	return l.sumUp(summarizeLoad(g.Run(), began, time.Now()), requests, out)
 }
 
@@ -242,7 +235,7 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 		incomplete = errors.Join(incomplete, record.WriteSummary(l.dir, s, nil))
 	}
 	write := s.writeText
-	if l.as.value == formatJSON {
+	if *l.as == formatJSON {
 		write = func(w io.Writer) error { return writeJSON(w, s) }
 	}
 	if err := write(out); err != nil {
@@ -251,16 +244,9 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 	return errors.Join(incomplete, s.verdict())
 }
 
-// endless reports whether a run continues until somebody stops it.
-func endless(s loadgen.Spec) bool {
-	return s.Shape != loadgen.Burst && s.Requests == 0 && s.For == 0
-}
-
-// watchLoad prints a line a second about a run until the run has ended. When ctx ends, or
-// nobody reads the lines of an endless run any more, it starts no more requests, waits a
-// moment, and cancels the others. stopped is the reason why watchLoad itself stopped an
-// endless run; otherwise it is empty.
-func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (stopped string) {
+// watchLoad prints a line a second about a run until the run has ended. When ctx ends, it
+// starts no more requests, waits a moment, and cancels the others.
+func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) {
 	over, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
@@ -273,27 +259,19 @@ func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (s
 	began := time.Now()
 	interrupted := ctx.Done()
 	var grace <-chan time.Time
-	end := func() {
-		g.Stop(false)
-		if n := g.Run().Totals.InFlight(); n > 0 {
-			fmt.Fprintf(progress, "stopping: %d in flight have %v to end\n", n, graceTime)
-		}
-		grace = time.After(graceTime)
-	}
 	for {
 		select {
 		case <-over.Done():
-			return stopped
+			return
 		case <-tick.C:
-			run := g.Run()
-			_, unread := fmt.Fprintln(progress, progressLine(run, time.Since(began)))
-			if errors.Is(unread, syscall.EPIPE) && endless(run.Spec) && grace == nil {
-				stopped = "stopped: nobody reads the output any more"
-				end()
-			}
+			fmt.Fprintln(progress, progressLine(g.Run(), time.Since(began)))
 		case <-interrupted:
 			interrupted = nil
-			end()
+			g.Stop(false)
+			if n := g.Run().Totals.InFlight(); n > 0 {
+				fmt.Fprintf(progress, "stopping: %d in flight have %v to end\n", n, graceTime)
+			}
+			grace = time.After(graceTime)
 		case <-grace:
 			g.Stop(true)
 		}
@@ -303,30 +281,13 @@ func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (s
 // progressLine is one second of a run in words.
 func progressLine(r *loadgen.Run, since time.Duration) string {
 	t := r.Totals
-	line := fmt.Sprintf("%5ds  sent %d  ok %d  failed %d  in flight %d", int(since.Round(time.Second)/time.Second),
-		t.Scheduled-t.Unsent, t.OK, t.FailedSum(), t.InFlight())
-	if t.Stalled > 0 {
-		line += fmt.Sprintf("  stalled %d", t.Stalled)
-	}
-	if t.Unsent > 0 {
-		line += fmt.Sprintf("  unsent %d", t.Unsent)
-	}
+	line := fmt.Sprintf("%5ds  sent %d  ok %d  failed %d  in flight %d  stalled %d  unsent %d", int(since.Round(time.Second)/time.Second),
+		t.Scheduled-t.Unsent, t.OK, t.FailedSum(), t.InFlight(), t.Stalled, t.Unsent)
 	if q := r.Latency.Scheduled; q.Count > 0 {
-		line += fmt.Sprintf("  p50 %s  p99 %s", shortDuration(q.P50), shortDuration(q.P99))
+		line += fmt.Sprintf("  p50 %s  p99 %s", text.Took(q.P50), text.Took(q.P99))
 	}
 	if r.LastError != "" && t.FailedSum() > 0 {
 		line += "  last: " + r.LastError
 	}
 	return line
-}
-
-// shortDuration writes a duration with three digits.
-func shortDuration(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	case d < time.Second:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
 }

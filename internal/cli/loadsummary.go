@@ -39,7 +39,7 @@ type loadSummary struct {
 	TokensPerSecond float64 `json:"tokens_per_second,omitempty"`
 	LastError       string  `json:"last_error,omitempty"`
 	// Seconds has one item for each second of the run, by when requests were
-	// sent; of a long run of unknown length, the last hour.
+	// sent; of a longer run, the last day.
 	Seconds []loadSecond `json:"seconds"`
 }
 
@@ -54,6 +54,12 @@ type quantiles struct {
 	P95   float64 `json:"p95"`
 	P99   float64 `json:"p99"`
 	Max   float64 `json:"max"`
+}
+
+// latencies are the latencies of a summary, by their keys in JSON and their names in the text.
+var latencies = []struct{ key, name string }{
+	{"scheduled", "from when it was due"}, {"sent", "from when it was sent"}, {"late", "sent late by"},
+	{"first_token", "to the first token"}, {"per_token", "for each token"},
 }
 
 // loadSecond counts the requests that were sent in one second.
@@ -81,12 +87,9 @@ func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
 		s.OKPerSecond = float64(t.OK) / took
 		s.TokensPerSecond = float64(r.Tokens) / took
 	}
-	for name, q := range map[string]loadgen.Quantiles{
-		"scheduled": r.Latency.Scheduled, "sent": r.Latency.Sent, "late": r.Latency.Late,
-		"first_token": r.Latency.FirstToken, "per_token": r.Latency.PerToken,
-	} {
-		if q.Count > 0 || name == "scheduled" || name == "sent" {
-			s.Latency[name] = inMillis(q)
+	for i, q := range []loadgen.Quantiles{r.Latency.Scheduled, r.Latency.Sent, r.Latency.Late, r.Latency.FirstToken, r.Latency.PerToken} {
+		if q.Count > 0 || i < 2 {
+			s.Latency[latencies[i].key] = inMillis(q)
 		}
 	}
 	for _, w := range r.Seconds {
@@ -145,10 +148,7 @@ func (s *loadSummary) writeText(w io.Writer) error {
 		fmt.Fprintf(&b, ", %d tokens, %.1f tokens a second", s.Tokens, s.TokensPerSecond)
 	}
 	b.WriteString("\n")
-	for _, l := range []struct{ key, name string }{
-		{"scheduled", "from when it was due"}, {"sent", "from when it was sent"}, {"late", "sent late by"},
-		{"first_token", "to the first token"}, {"per_token", "for each token"},
-	} {
+	for _, l := range latencies {
 		if q := s.Latency[l.key]; q.Count > 0 {
 			fmt.Fprintf(&b, "  %-22s p50 %.3f  p90 %.3f  p95 %.3f  p99 %.3f  max %.3f ms\n", l.name, q.P50, q.P90, q.P95, q.P99, q.Max)
 		}

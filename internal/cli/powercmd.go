@@ -19,13 +19,13 @@ import (
 
 func newPowerCommand(o *options) *cobra.Command {
 	wait := viewWait
-	var as *format
+	var as *string
 	status := &cobra.Command{
 		Use:               "status [NODE...]",
 		Short:             "Show each node and the power state of its machine",
 		ValidArgsFunction: o.nodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return powerStatus(cmd.Context(), *o, args, as.value, wait)
+			return powerStatus(cmd.Context(), *o, args, *as, wait)
 		},
 	}
 	as = formatFlag(status, formatTable, formatJSON)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +48,7 @@ func checkRecorderFlags(given func(string) bool, f config.Recorder) error {
 		return fmt.Errorf("--every %s: give a time above 0", f.Every)
 	case given("steady") && f.Steady <= 0:
 		return fmt.Errorf("--steady %s: give a time above 0", f.Steady)
-	case f.URL != "" && !config.IsWebAddress(f.URL):
+	case f.URL != "" && config.WebAddress(f.URL) == nil:
 		return fmt.Errorf("--url %s is not a URL; give one like http://10.0.0.11:31080/path", f.URL)
 	}
 	return nil
@@ -66,13 +65,12 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	set := recorderSettings(cfg, f)
-	w, err := reachAPI(cfg, sshAsker{secret: askOnTerminal()})
+	w, err := reachView(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	access, api := w.access, w.api
-	warnNarrowed(ctx, cfg, api)
 	p, stop := newPrinter(out)
 	defer stop()
 	dir, unlock, err := openRecords(cfg, access.Context, p)
@@ -131,14 +129,8 @@ func newElection(api *cluster.Client, set config.Recorder) (run func(context.Con
 	if set.Lease == "" {
 		return func(context.Context) {}, nil
 	}
-	l := api.NewLease(leaseKey(set))
+	l := api.NewLease(keyOf(set.Lease))
 	return l.Run, l.State
-}
-
-// leaseKey is the key of the recorders' Lease.
-func leaseKey(set config.Recorder) (k cluster.Key) {
-	k.Namespace, k.Name, _ = strings.Cut(set.Lease, "/")
-	return k
 }
 
 // followCluster runs the watcher, the election and the session until ctx ends. Then the

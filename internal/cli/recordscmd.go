@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,16 +20,16 @@ import (
 // pathMost is the longest path that a list shows, in bytes (PATH_MAX of Linux).
 const pathMost = 4096
 
-// whatMost is the most cells of a terminal for what a record is about, which may name many nodes.
-const whatMost = 40
+// whatMost is the most cells for what a record is about, which may name many nodes.
+const whatMost = 60
 
 func newRecordsCommand(o *options) *cobra.Command {
-	var as *format
+	var as *string
 	cmd := &cobra.Command{
 		Use:   "records",
 		Short: "List the records of trials and of outages",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, as.value, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, *as, cmd.OutOrStdout()) },
 	}
 	as = formatFlag(cmd, formatTable, formatJSON)
 	o.clusterFlags(cmd)
@@ -56,10 +55,6 @@ func listRecords(o options, as string, out io.Writer) error {
 		}
 		return writeJSON(out, rows)
 	}
-	most := math.MaxInt // nothing is cut into a pipe
-	if terminalWidth(os.Stdout) > 0 {
-		most = whatMost
-	}
 	rows := [][]string{{"TIME", "WHAT", "TOOK", "VERDICT", "RECORD"}}
 	for _, k := range all {
 		began, took := "unknown", "–"
@@ -69,7 +64,7 @@ func listRecords(o options, as string, out io.Writer) error {
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		rows = append(rows, []string{began, text.Fit(text.Cells(k.What), most, "…"), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
+		rows = append(rows, []string{began, text.Fit(text.Cells(k.What), whatMost, "…"), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
 	}
 	_, err = io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
 	return err

@@ -69,10 +69,6 @@ func openRecord(dir string) (*record.Record, error) {
 
 // playRecord shows a record on the screen until the operator leaves.
 func playRecord(ctx context.Context, o options, r *record.Record, speed float64) error {
-	color, err := o.colorProfile()
-	if err != nil {
-		return err
-	}
 	player, err := replay.New(r, replay.Options{Speed: speed})
 	if err != nil {
 		return err
@@ -81,10 +77,10 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64)
 	played := make(chan error, 1)
 	go func() { played <- player.Run(ctx) }()
 	signals.inOrder.Store(true)
-	err = shown(ctx, terminal.Show{
-		Frames: player.Frames(), Color: color, Cast: o.cast.file,
+	err = terminal.Show{
+		Open: openRecord, Frames: player.Frames(), Color: terminal.ColorProfile(o.color), Cast: o.cast.file,
 		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme},
-	})
+	}.Run(ctx)
 	cancel()
 	return errors.Join(err, <-played)
 }

@@ -238,7 +238,7 @@ func TestRestoreRestoresOneClusterByOneConfig(t *testing.T) {
 		"neither that nor the settings":       {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo"); c.edit(t, "state: st", changed) }, on: true, says: "does not exist"},
 		"the API server does not answer":      {change: func(c *tunnelled) { c.server.Close() }, on: true, says: "cannot read the annotations"},
 		"a machine of another operator": {change: func(c *tunnelled) { c.annotated = theirs }, on: true,
-			says: "others have switched off n7: use the commands above; to power on anyway: lightsout restore --config"},
+			says: "others have asked n7 to go off: use the commands above; to power on anyway: lightsout restore --config"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := throughATunnel(t)

@@ -56,7 +56,7 @@ func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
 	c.switchOff(t, "n4", "uid-a")
 	c.set(t, "n3", "off\n")
 	c.File, c.dryRun = first, true
-	if err := runRestore(t.Context(), c.options, nil, true); err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "still off: n3; ") {
+	if err := runRestore(t.Context(), c.options, nil, true); err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "off by the journal: n3; ") {
 		t.Errorf("a dry run: n3 is %s: %v", c.state("n3"), err)
 	}
 	c.dryRun = false
@@ -137,7 +137,7 @@ func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
 	c.set(t, "late", "off\n")
 	c.stateCommand(t, `if [ $1 = late ] && [ "$(cat n3)" = off ]; then exit 1; fi; cat $1`)
 	err := runRestore(t.Context(), c.options, nil, true)
-	if err == nil || !strings.Contains(err.Error(), "still off: late; ") || c.state("n3") != "on" {
+	if err == nil || !strings.Contains(err.Error(), "off by the journal: late; ") || c.state("n3") != "on" {
 		t.Errorf("n3 is %s: %v", c.state("n3"), err)
 	}
 	if left := c.listed(t); !slices.Equal(left, []string{"late"}) {
@@ -172,7 +172,7 @@ func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 		yes   bool
 		says  string
 	}{
-		{nil, true, "others have switched off n7"},
+		{nil, true, "others have asked n7 to go off"},
 		{[]string{"n4"}, true, "lightsout power on n4"},
 		{[]string{"n7"}, false, "no terminal to confirm on"},
 	} {
@@ -185,7 +185,7 @@ func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 	}
 	c.annotated = power.Note{By: "anna@other-host", At: time.Now().Add(time.Minute)}.Text() // after this journal
 	c.switchOff(t, "n7", "uid-a")
-	if err := runRestore(t.Context(), c.options, nil, true); err == nil || c.state("n7") != "off" || !strings.Contains(err.Error(), "others have switched off n7") {
+	if err := runRestore(t.Context(), c.options, nil, true); err == nil || c.state("n7") != "off" || !strings.Contains(err.Error(), "others have asked n7 to go off") {
 		t.Errorf("switched off since by another: n7 is %s: %v", c.state("n7"), err)
 	}
 }

@@ -130,7 +130,7 @@ func showItems(notices []string, items []restoreItem) {
 func leftErrors(items []restoreItem, command string) (errs []error) {
 	errs = leftover{off: nodesOf(items, restore.Machine, power.Ours), cordoned: nodesOf(items, restore.Cordon, power.Ours)}.errors(command)
 	if nodes := strings.Join(nodesOf(items, restore.Machine, power.TakenOver, power.Others), " "); nodes != "" {
-		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", nodes, command, nodes, power.AnnotationSwitchedOff))
+		errs = append(errs, fmt.Errorf("others have asked %s to go off: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", nodes, command, nodes, power.AnnotationSwitchedOff))
 	}
 	if nodes := strings.Join(nodesOf(items, restore.Machine, power.Nobody), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("nobody knows who has switched off %s; to power on: %s %s", nodes, command, nodes))

@@ -17,13 +17,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -78,14 +76,14 @@ func (o options) Read() (*config.Config, error) {
 	if o.powersOn && o.File != "" {
 		o.File = cmp.Or(o.AbsPath(), o.File) // a journal names it so, and each fault shows once
 	}
-	read := func() (*config.Config, []error, error) {
-		cfg, err := o.Flags.Read()
-		return cfg, nil, err
-	}
+	var cfg *config.Config
+	var faults []error
+	var err error
 	if o.powersOn {
-		read = o.Flags.ReadForOn
+		cfg, faults, err = o.ReadForOn()
+	} else {
+		cfg, err = o.Flags.Read()
 	}
-	cfg, faults, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +118,7 @@ func Main(v string) int {
 	var verdict verdictError
 	switch {
 	case errors.As(err, &verdict):
-		return verdict.code()
+		return trialCodes[verdict.verdict]
 	case err == nil:
 		return 0
 	}
@@ -167,18 +165,7 @@ func Command(v string) *cobra.Command {
 	root.AddCommand(topics()...)
 	group(root)
 	knowSwitches(root, root)
-	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], cobra.ShellCompRequestCmd) {
-		plainUsage(root)
-	}
 	return root
-}
-
-// plainUsage removes the signs around a flag's value from the text for completion.
-func plainUsage(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
-	for _, c := range cmd.Commands() {
-		plainUsage(c)
-	}
 }
 
 // clusterFlags adds the flags that lead to a cluster and its machines.
@@ -203,16 +190,8 @@ func (o *options) sessionFlags(cmd *cobra.Command) {
 
 // drawFlags adds the flags that say how the screen is drawn.
 func (o *options) drawFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
-	f.Func("theme", "`name` of the colours: dark, light or contrast (default the terminal's own)", func(name string) error {
-		o.theme = name
-		if name == "" {
-			return nil
-		}
-		return oneOf("theme", name, tui.Themes[1:]...)
-	})
-	f.StringVar(&o.color, "color", "auto", "`when` to use colour: auto, always or never")
-	completeFlag(cmd, "theme", words(tui.Themes[1:]...))
-	completeFlag(cmd, "color", words("auto", "always", "never"))
+	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "draw with ASCII only")
+	choiceFlag(cmd, &o.theme, "theme", "", "`name` of the colours: dark, light or contrast (default the terminal's own)", tui.Themes[1:]...)
+	o.color = "auto"
+	choiceFlag(cmd, &o.color, "color", "", "`when` to use colour: auto (default), always or never", "auto", "always", "never")
 }

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/charmbracelet/colorprofile"
-
 	"lightsout/internal/terminal"
 	"lightsout/internal/view"
 	"lightsout/tui"
@@ -16,16 +14,14 @@ import (
 // runScreen shows a session on the terminal, or as plain lines without one; then the
 // session of the next place that the operator chooses, until they leave.
 func runScreen(ctx context.Context, o options) error {
-	color, err := o.colorProfile()
-	for err == nil {
-		var next *view.Scope
-		if next, err = runSession(ctx, o, color); next == nil {
-			break
+	for {
+		next, err := runSession(ctx, o)
+		if next == nil || err != nil {
+			return err
 		}
 		o = o.at(*next)
 		o.cast.file = "" // a recording is of one session
 	}
-	return err
 }
 
 // pastShown is how far back the screen shows the Events of Kubernetes: API servers keep them as long.
@@ -33,7 +29,7 @@ const pastShown = time.Hour
 
 // runSession shows one session. next is where the operator goes from it; nil is
 // nowhere.
-func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Scope, err error) {
+func runSession(ctx context.Context, o options) (next *view.Scope, err error) {
 	if err := o.cast.check(o.drawn()); err != nil {
 		return nil, err
 	}
@@ -50,7 +46,7 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 		return nil, s.run(ctx, func(ctx context.Context) error { return unlessEnded(showPlain(ctx, s.session)) })
 	}
 	s.drawn = true
-	err = s.run(ctx, func(ctx context.Context) error { return unlessEnded(s.draw(ctx, color)) })
+	err = s.run(ctx, func(ctx context.Context) error { return unlessEnded(s.draw(ctx)) })
 	return s.session.Next(), err
 }
 
@@ -65,26 +61,15 @@ func unlessEnded(err error) error {
 // drawn reports whether there is a screen that is drawn.
 func (o options) drawn() bool { return !o.plain && terminal.Drawable() }
 
-// colorProfile returns the profile for --color; nil lets the terminal decide.
-func (o options) colorProfile() (*colorprofile.Profile, error) {
-	return terminal.ColorProfile(o.color), oneOf("--color", o.color, "auto", "always", "never")
-}
-
 // draw runs the session's screen until the operator leaves or ctx ends.
-func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
+func (s *app) draw(ctx context.Context) error {
 	log := filepath.Join(s.dir, "stderr.log")
 	if s.opt.lab {
 		log = "" // the lab deletes its folder, also after a crash
 	}
-	return shown(ctx, terminal.Show{
-		Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: color, Cast: s.opt.cast.file, Names: s.names, Beside: s.opt.beside,
+	return terminal.Show{
+		Open: openRecord, Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: terminal.ColorProfile(s.opt.color), Cast: s.opt.cast.file, Names: s.names, Beside: s.opt.beside,
 		Records: func() []view.RecordLine { return recordLines(filepath.Dir(s.kept)) },
 		Screen:  tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: s.opt.theme, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
-	})
-}
-
-// shown runs a screen.
-func shown(ctx context.Context, x terminal.Show) error {
-	x.Open = openRecord
-	return x.Run(ctx)
+	}.Run(ctx)
 }

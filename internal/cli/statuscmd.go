@@ -30,10 +30,15 @@ func powerStatus(ctx context.Context, o options, nodes []string, as string, wait
 			return err
 		}
 		left, err := leftOffHere(cfg, o, w)
+		rows := read.rows(s, left, nodes)
 		if as == formatJSON {
-			return errors.Join(writeJSON(os.Stdout, read.rows(s, left, nodes)), err)
+			return errors.Join(writeJSON(os.Stdout, rows), err)
 		}
-		printStatus(os.Stdout, s, read)
+		table := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
+		for _, r := range rows {
+			table = append(table, []string{r.Node, r.Status, r.State, r.Proof, r.machine})
+		}
+		printLines(os.Stdout, columns("", table))
 		printLeft(os.Stdout, s, left, nodes, o.restore(cfg))
 		return err
 	})
@@ -152,23 +157,6 @@ func (read *machinesRead) poll(ctx context.Context, fleet *power.Fleet) {
 	for _, r := range readings {
 		read.readings[r.Node] = r.Reading
 	}
-}
-
-// printStatus prints the nodes that were read as a table.
-func printStatus(out io.Writer, s *cluster.Snapshot, read machinesRead) {
-	rows := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
-	for i, ref := range read.nodes {
-		machine, bound := read.missing, false
-		if read.bindings != nil {
-			machine, bound = view.MachineText(read.bindings[i]), read.bindings[i].Off != nil || read.bindings[i].On != nil
-		}
-		r := read.readings[ref.Name]
-		if bound && r.State != power.On && r.State != power.Off && r.Detail != "" {
-			machine += " · " + r.State.String() + ": " + power.Clean(r.Detail) // the driver's own word
-		}
-		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
-	}
-	printLines(out, columns("", rows))
 }
 
 // watch watches the cluster until the caller calls stop. It returns when seen holds, and enough does or the

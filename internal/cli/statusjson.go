@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/view"
 	"lightsout/power"
 )
 
-// statusRow is a node and its machine in JSON. What is unknown is not there, except a state, which is "unknown" then.
+// statusRow is a node and its machine, in a row of the table or in JSON. What is unknown is not there, except a state, which is "unknown" then.
 type statusRow struct {
 	Node   string `json:"node"`
 	Status string `json:"status"` // as kubectl prints it
@@ -22,6 +23,7 @@ type statusRow struct {
 	On  wayRow `json:"on"`
 	// LeftOff is since when lightsout's journal lists the machine as off.
 	LeftOff time.Time `json:"left_off,omitzero"`
+	machine string    // Off and On, as the table has them
 }
 
 // wayRow is a machine by a driver, or why there is none.
@@ -47,12 +49,16 @@ func (read machinesRead) rows(s *cluster.Snapshot, left []power.LeftOff, nodes [
 	rows := []statusRow{}
 	for i, ref := range read.nodes {
 		var b power.Binding
+		machine, r := read.missing, read.readings[ref.Name]
 		if read.bindings != nil {
 			b = read.bindings[i]
+			machine = view.MachineText(b)
 		}
-		r := read.readings[ref.Name]
+		if (b.Off != nil || b.On != nil) && r.State != power.On && r.State != power.Off && r.Detail != "" {
+			machine += " · " + r.State.String() + ": " + power.Clean(r.Detail) // the driver's own word
+		}
 		rows = append(rows, statusRow{Node: ref.Name, Status: s.NodeWord(s.Node(ref.Name), time.Now()), State: r.State.String(), Proof: r.Proof.String(),
-			Detail: r.Detail, At: r.Arrived, Off: wayOf(b.Off, b.OffErr, read.missing), On: wayOf(b.On, b.OnErr, read.missing)})
+			Detail: r.Detail, At: r.Arrived, Off: wayOf(b.Off, b.OffErr, read.missing), On: wayOf(b.On, b.OnErr, read.missing), machine: machine})
 	}
 	for _, l := range left {
 		i := slices.IndexFunc(rows, func(r statusRow) bool { return r.Node == l.Node })
@@ -61,7 +67,7 @@ func (read machinesRead) rows(s *cluster.Snapshot, left []power.LeftOff, nodes [
 			rows[i].LeftOff = l.At
 		case s.Node(l.Node) == nil && (len(nodes) == 0 || slices.Contains(nodes, l.Node)):
 			rows = append(rows, statusRow{Node: l.Node, Status: "gone", State: power.Unknown.String(), Proof: power.ProofNone.String(),
-				Off: wayOf(l.Binding.Off, l.Binding.OffErr, ""), On: wayOf(l.Binding.On, l.Binding.OnErr, ""), LeftOff: l.At})
+				Off: wayOf(l.Binding.Off, l.Binding.OffErr, ""), On: wayOf(l.Binding.On, l.Binding.OnErr, ""), LeftOff: l.At, machine: view.MachineText(l.Binding)})
 		}
 	}
 	return rows

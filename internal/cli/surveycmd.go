@@ -20,7 +20,7 @@ import (
 // surveying holds the flags of `lightsout survey`.
 type surveying struct {
 	survey.Options
-	as            *format
+	as            *string
 	require, from string
 	min           []string
 	wait          time.Duration
@@ -40,7 +40,7 @@ func newSurveyCommand(o *options) *cobra.Command {
 	f.BoolVar(&q.Pairs, "pairs", false, "also lose every pair of nodes")
 	f.StringArrayVar(&q.By, "by", nil, "nodes with one value of this `label` are a failure domain (may be repeated)")
 	f.StringArrayVar(&q.min, "min", nil, "the smallest number of pods that a workload must keep, as `NAMESPACE/NAME=N` (may be repeated)")
-	f.StringVar(&q.require, "require", "", "exit with 1 unless the cluster survives any node (n-1), any pair (n-2) or any zone (zone)")
+	choiceFlag(cmd, &q.require, "require", "", "exit with 1 unless the cluster survives the `loss` of any node (n-1), any pair (n-2) or any zone (zone)", survey.Requirements...)
 	q.as = formatFlag(cmd, survey.Formats...)
 	f.StringVar(&q.from, "from", "", "survey this `file` of lightsout snapshot, without a cluster")
 	return cmd
@@ -66,11 +66,6 @@ func newSnapshotCommand(o *options) *cobra.Command {
 
 // check parses the flags.
 func (q *surveying) check() error {
-	if q.require != "" {
-		if err := oneOf("requirement", q.require, survey.Requirements...); err != nil {
-			return err
-		}
-	}
 	q.Pairs = q.Pairs || q.require == "n-2"
 	q.Min = map[cluster.Key]int{}
 	for _, text := range q.min {
@@ -119,7 +114,7 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 			return usageError{fmt.Errorf("no node has the label %q of --by", label)}
 		}
 	}
-	if err := r.Write(os.Stdout, q.as.value, terminalWidth(os.Stdout)); err != nil {
+	if err := r.Write(os.Stdout, *q.as, terminalWidth(os.Stdout)); err != nil {
 		return err
 	}
 	for _, l := range r.Losses {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,27 +24,14 @@ import (
 	"lightsout/internal/view"
 )
 
-// Exit codes of a trial that was judged; 0 is a pass, or a trial without expectations.
-const (
-	exitNotObserved = 3
-	exitAborted     = 4
-)
+// trialCodes are the exit codes of a trial that was judged and did not pass.
+var trialCodes = map[view.Verdict]int{view.Fail: exitFailed, view.NotObserved: 3, view.Aborted: 4}
 
 // verdictError is a trial that did not pass.
 type verdictError struct{ verdict view.Verdict }
 
 // Error names the verdict.
 func (e verdictError) Error() string { return "the trial's verdict is: " + string(e.verdict) }
-
-func (e verdictError) code() int {
-	switch e.verdict {
-	case view.NotObserved:
-		return exitNotObserved
-	case view.Aborted:
-		return exitAborted
-	}
-	return exitFailed
-}
 
 // trialFlags are the flags of trial run.
 type trialFlags struct {
@@ -65,8 +51,8 @@ func newTrialCommand(o *options) *cobra.Command {
 	}
 	run.Flags().StringVar(&f.out, "record", "", "`folder` of the record (default a new one below the state folder)")
 	run.Flags().BoolVar(&f.lab, "lab", false, "use a new lab instead of a cluster")
-	run.Flags().StringVar(&f.scenario, "scenario", "", "`name` of the lab's scenario: mdx, mixed or vagrant (default that of the plan's name)")
-	run.Flags().StringVar(&f.pace, "pace", "", "the lab's `timings`: fast (default) or real")
+	choiceFlag(run, &f.scenario, "scenario", "", "`name` of the lab's scenario: mdx, mixed or vagrant (default that of the plan's name)", scenarios...)
+	choiceFlag(run, &f.pace, "pace", "", "the lab's `timings`: fast (default) or real", paces...)
 	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave the machines off at the end")
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
 	waitFlag(run, &f.wait, viewWait)
@@ -74,8 +60,6 @@ func newTrialCommand(o *options) *cobra.Command {
 	o.clusterFlags(run)
 	o.Bound(run.Flags())
 	o.dryRunFlag(run)
-	completeFlag(run, "pace", words(paces...))
-	completeFlag(run, "scenario", words(scenarios...))
 	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialListCommand(), newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
 	cmd.Long = "A trial runs a plan and judges it by the observations of lightsout.\n\n" + plan.Help()
 	cmd.Example = "  lightsout trial check outage.yaml\n  lightsout trial run outage.yaml\n  lightsout trial run mdx --lab"
@@ -122,56 +106,41 @@ func checkPlan(cmd *cobra.Command, name string) []error {
 }
 
 func newTrialCompareCommand(o *options) *cobra.Command {
-	var as *format
+	var as *string
 	cmd := &cobra.Command{
 		Use:               "compare DIR...",
 		Short:             "Compare records of trials phase by phase, with forecast accuracy",
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
-			switch as.value {
-			case formatJSON:
-				return compare(out, args, report.CompareJSON)
-			case formatMarkdown:
-				return compare(out, args, report.CompareMarkdown)
+			var records []*record.Record
+			for _, dir := range args {
+				r, err := openRecord(dir)
+				if err != nil {
+					return err
+				}
+				records = append(records, r)
 			}
-			return compare(out, args, func(w io.Writer, rs []*record.Record) error {
-				return report.Compare(w, rs, terminalWidth(os.Stdout))
-			})
+			switch out := cmd.OutOrStdout(); *as {
+			case formatJSON:
+				return report.CompareJSON(out, records)
+			case formatMarkdown:
+				return report.CompareMarkdown(out, records)
+			default:
+				return report.Compare(out, records, terminalWidth(os.Stdout))
+			}
 		},
 	}
 	as = formatFlag(cmd, formatTable, formatJSON, formatMarkdown)
 	return cmd
 }
 
-// compare prints the result of a report function for records.
-func compare(out io.Writer, dirs []string, write func(io.Writer, []*record.Record) error) error {
-	var records []*record.Record
-	for _, dir := range dirs {
-		r, err := openRecord(dir)
-		if err != nil {
-			return err
-		}
-		records = append(records, r)
-	}
-	return write(out, records)
-}
-
 func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	if !f.lab && (f.pace != "" || f.scenario != "") {
 		return errors.New("--pace and --scenario are for --lab; a real cluster has a pace of its own")
 	}
-	if f.pace == "" {
-		f.pace = "fast"
-	}
-	if f.scenario == "" {
-		f.scenario = p.Name
-	}
-	switch {
-	case oneOf("pace", f.pace, paces...) != nil:
-		return oneOf("pace", f.pace, paces...)
-	case f.lab && !slices.Contains(scenarios, f.scenario):
+	f.pace, f.scenario = cmp.Or(f.pace, "fast"), cmp.Or(f.scenario, p.Name)
+	if f.lab && !slices.Contains(scenarios, f.scenario) {
 		return fmt.Errorf("the lab has no scenario %q: choose one with --scenario mdx, mixed or vagrant", f.scenario)
 	}
 	if st := p.Asks(); st != nil && !f.lab && !f.yes && !dryRun && !term.IsTerminal(int(os.Stdin.Fd())) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +14,12 @@ import (
 )
 
 func newTrialListCommand() *cobra.Command {
-	var as *format
+	var as *string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in plans",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(as.value, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(*as, cmd.OutOrStdout()) },
 	}
 	as = formatFlag(cmd, formatTable, formatJSON)
 	return cmd
@@ -30,7 +29,7 @@ func newTrialShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show PLAN",
 		Short:             "Print a plan as YAML",
-		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+", a file or a record)"),
+		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+" or a file)"),
 		ValidArgsFunction: plans,
 		RunE:              func(cmd *cobra.Command, args []string) error { return showPlan(args[0], cmd.OutOrStdout()) },
 	}
@@ -62,7 +61,8 @@ func listPlans(as string, out io.Writer) error {
 			return err
 		}
 		all = append(all, line{name, strings.TrimSpace(p.About)})
-		rows = append(rows, []string{name, text.Cells(firstSentence(p.About))})
+		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(p.About), " "), ". ")
+		rows = append(rows, []string{name, text.Cells(strings.TrimSuffix(sentence, "."))})
 	}
 	if as == formatJSON {
 		return writeJSON(out, all)
@@ -71,37 +71,14 @@ func listPlans(as string, out io.Writer) error {
 	return err
 }
 
-func firstSentence(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if i := strings.Index(s, ". "); i >= 0 {
-		return s[:i+1]
-	}
-	return s
-}
-
-// showPlan prints a plan: a built-in one, a file's or a record's.
+// showPlan prints a plan: a built-in one or a file's.
 func showPlan(name string, out io.Writer) error {
 	body, err := plan.Text(name)
 	if err != nil {
-		r, recorded := openRecord(name)
-		if recorded != nil {
-			return usageError{err}
-		}
-		if body = r.Plan; len(body) == 0 {
-			return fmt.Errorf("the record %s has no plan", name)
-		}
+		return usageError{err}
 	}
-	_, err = io.WriteString(out, strings.Map(harmless, string(body)))
+	_, err = io.WriteString(out, text.Visible(string(body)))
 	return err
-}
-
-// harmless replaces the characters of a text of several lines that a terminal would obey. YAML
-// allows none of them (YAML 1.2.2, section 5.1).
-func harmless(r rune) rune {
-	if unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' && r != '\r' || unicode.Is(unicode.Cf, r) {
-		return '?'
-	}
-	return r
 }
 
 // writeNew creates the file at path, or prints the text if path is "-"; then it prints

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,6 +80,9 @@ func oneOf(what, value string, all ...string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && cmd.ValidateArgs(args) != nil {
 		return usageError{noCommand(cmd, args[0])}
+	}
+	if own := (usageError{}); errors.As(err, &own) { // of a choiceFlag
+		return own
 	}
 	return usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
 }

@@ -52,10 +52,10 @@ type SSH struct {
 
 // Guards is the section of lightsout.yaml that restricts switching off.
 type Guards struct {
-	ViewAge    *time.Duration `json:"view_age"`
-	KeepReady  *int           `json:"keep_ready"`
-	Protect    []string       `json:"protect"`
-	NoOverride bool           `json:"no_override"`
+	ViewAge    time.Duration `json:"view_age"`
+	KeepReady  int           `json:"keep_ready"`
+	Protect    []string      `json:"protect"`
+	NoOverride bool          `json:"no_override"`
 	// Annotate reports whether lightsout annotates nodes that it switches off; nil
 	// is yes.
 	Annotate *bool `json:"annotate,omitempty"`
@@ -65,29 +65,15 @@ type Guards struct {
 
 // Limits are the limits of the guards.
 func (g Guards) Limits() power.Limits {
-	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride, ControlPlane: g.ControlPlane}
-	if g.ViewAge != nil {
-		l.ViewAge = *g.ViewAge
-	}
-	if g.KeepReady != nil {
-		l.KeepReady = *g.KeepReady
-	}
-	return l
+	return power.Limits{ViewAge: g.ViewAge, KeepReady: g.KeepReady, Protect: g.Protect, NoOverride: g.NoOverride, ControlPlane: g.ControlPlane}
 }
 
 // check finds settings that are weaker than the default.
 func (g Guards) check(wrong fault) {
-	if g.ViewAge != nil && *g.ViewAge == 0 {
-		wrong("guards.view_age", "guards.view_age is 0: nothing could be switched off")
-	}
-	if g.KeepReady != nil && *g.KeepReady == 0 {
-		wrong("guards.keep_ready", "guards.keep_ready is 0: at least 1 Ready worker is kept")
-	}
-	l := g.Limits()
-	wrong.of("guards.view_age", power.Limits{ViewAge: l.ViewAge}.Check())
-	wrong.of("guards.keep_ready", power.Limits{KeepReady: l.KeepReady}.Check())
-	wrong.of("guards.protect", power.Limits{Protect: l.Protect}.Check())
-	wrong.of("guards.control_plane", power.Limits{ControlPlane: l.ControlPlane}.Check())
+	wrong.of("guards.view_age", power.Limits{ViewAge: g.ViewAge}.Check())
+	wrong.of("guards.keep_ready", power.Limits{KeepReady: g.KeepReady}.Check())
+	wrong.of("guards.protect", power.Limits{Protect: g.Protect}.Check())
+	wrong.of("guards.control_plane", power.Limits{ControlPlane: g.ControlPlane}.Check())
 }
 
 // defaultPath is the path to try without --config.

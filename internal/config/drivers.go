@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 
 	"lightsout/loadgen"
@@ -86,9 +85,6 @@ func (c *Config) drivers(wrong fault) {
 func (c *Config) ways(wrong fault) {
 	if strings.ContainsAny(c.Bastion, " \t") {
 		wrong("bastion", "bastion: %q has a space; write user@host:port or an alias of the ssh configuration", c.Bastion)
-	}
-	if _, err := strconv.ParseFloat(c.Bastion, 64); err == nil {
-		wrong("bastion", "bastion: %s is a number; write user@host:port or an alias of the ssh configuration", c.Bastion)
 	}
 	c.Power.shared(wrong)
 	exists := func(field, file string) {

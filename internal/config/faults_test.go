@@ -26,7 +26,7 @@ power:
     n1: {mac: nonsense, vmid: 3}
     n2: {off_by: wol}
   wol: {}
-guards: {keep_ready: 0, view_age: 1m}
+guards: {keep_ready: -1, view_age: 1m}
 load: {url: ftp://x/, burst: -1, hold: -1, timeout: soon, connections: some, api_key_env: A, api_key_file: B}
 `))
 	var told []string
@@ -38,7 +38,7 @@ load: {url: ftp://x/, burst: -1, hold: -1, timeout: soon, connections: some, api
 		`line 4: power.off_by: there is no power driver "magic"`, "line 5: ssh can't power on", `line 6: there is no field "projct" in mdx; did you mean "project"?`,
 		"line 6: power.mdx.url is http", "line 8: user must be text, not a list", "line 10: power.redfish.url", "line 11: power.fence.secrets.key needs file or env",
 		`line 13: there is no field "vmid"`, "line 13: power.nodes.n1.mac", "line 14: wol can't switch off", "line 16: guards.view_age", "line 16: guards.keep_ready",
-		"line 17: load.url is not a URL", "line 17: load.burst", "line 17: load.hold", "line 17: timeout must be a time", "line 17: load.connections", "line 17: give the API key",
+		"line 17: load.url is not a URL", "line 17: load.burst", "line 17: load.hold", "line 17: timeout must be a time", "line 17: there is no load.connections", "line 17: give the API key",
 	} {
 		n := 0
 		for _, line := range told {

@@ -90,11 +90,11 @@ func trust(path string) error {
 // reads no more than shows that.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("the config file can't be read: %w", err)
+	var data []byte
+	if err == nil {
+		defer f.Close()
+		data, err = io.ReadAll(io.LimitReader(f, maxSize+1))
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("the config file can't be read: %w", err)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -34,7 +35,7 @@ type Load struct {
 	MaxTokens  int               `json:"max_tokens"`
 	APIKeyFile string            `json:"api_key_file" path:"file"`
 	APIKeyEnv  string            `json:"api_key_env"`
-	// Connections is fresh, kept, or the age up to which they are kept.
+	// Connections is fresh, which is the default, or kept.
 	Connections      string        `json:"connections"`
 	KeepAlive        KeepAlive     `json:"keep_alive"`
 	Metrics          *Metrics      `json:"metrics"`
@@ -103,8 +104,6 @@ func (m *Metrics) check(wrong fault) {
 		wrong("load.metrics", "the gauges of %s are known: leave served and queued away, or give it another name", m.Server)
 	case !known && m.Served == "":
 		wrong("load.metrics", "load.metrics of %q needs served, the name of a gauge", m.Server)
-	case m.Server == llamaSlots && (m.Path != "" || len(m.Labels) > 0):
-		wrong("load.metrics", "%s have neither path nor labels", llamaSlots)
 	}
 }
 
@@ -115,7 +114,7 @@ func (l Load) check(wrong fault) {
 	var u *url.URL
 	if l.URL != "" {
 		// It may hold a password, so it is not quoted.
-		if u = webAddress(l.URL); u == nil {
+		if u = WebAddress(l.URL); u == nil {
 			wrong("load.url", "load.url is not a URL; give one like http://10.0.0.11:31080/path")
 		}
 	}
@@ -131,9 +130,7 @@ func (l Load) check(wrong fault) {
 	if l.CAFile != "" && u != nil && u.Scheme != "https" {
 		wrong("load.ca_file", "load.ca_file is for https, and load.url is not")
 	}
-	if _, err := ParseConnections(l.Connections); err != nil {
-		wrong("load.connections", "load.connections %w", err)
-	}
+	wrong.oneOf("load.connections", l.Connections, Connections...)
 	if _, err := loadgen.Addresses("http://localhost", l.Entries); err != nil {
 		wrong("load.entries", "load.entries: %w", err)
 	}
@@ -163,16 +160,8 @@ func (l Load) checkProfileFields(chat bool, wrong fault) {
 	}
 }
 
-// ParseConnections reads how connections are used: fresh or nothing, or kept.
-func ParseConnections(text string) (reuse bool, err error) {
-	switch text {
-	case "", "fresh":
-		return false, nil
-	case "kept":
-		return true, nil
-	}
-	return false, fmt.Errorf("%q is not valid: use fresh or kept", text)
-}
+// Connections are the values of Load.Connections.
+var Connections = []string{"fresh", "kept"}
 
 // Options converts the config about requests and connections; it reads files and
 // secrets. Errors name the file, and contain no secret.
@@ -181,7 +170,7 @@ func (l Load) Options() (loadgen.Options, error) {
 		Target: loadgen.Target{
 			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol),
 			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
-			Model: l.Model, MaxTokens: l.MaxTokens,
+			Model: l.Model, MaxTokens: l.MaxTokens, Reuse: l.Connections == Connections[1],
 		},
 		Timeouts:    loadgen.Timeouts{Connect: l.ConnectTimeout, FirstByte: l.FirstByteTimeout, Idle: l.IdleTimeout, Total: l.Timeout, Stall: l.Stall},
 		MaxInFlight: l.MaxInFlight,
@@ -192,15 +181,8 @@ func (l Load) Options() (loadgen.Options, error) {
 		t.Header.Add(name, l.Headers[name])
 	}
 	var err error
-	t.Reuse, err = ParseConnections(l.Connections)
-	if err != nil {
-		return o, fmt.Errorf("load.connections %w", err)
-	}
 	t.APIKey, err = l.APIKey()
-	if err != nil {
-		return o, err
-	}
-	return o, l.ReadFiles(&o)
+	return o, errors.Join(err, l.ReadFiles(&o))
 }
 
 func (l Load) apiKey() power.Secret {
@@ -251,11 +233,8 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 	return nil
 }
 
-// IsWebAddress reports whether s is a URL of http or https, as recorder.url must be.
-func IsWebAddress(s string) bool { return webAddress(s) != nil }
-
-// webAddress parses a URL of http or https; nil for any other text.
-func webAddress(s string) *url.URL {
+// WebAddress parses a URL of http or https; nil for any other text.
+func WebAddress(s string) *url.URL {
 	u, err := url.Parse(s)
 	if _, wrong := loadgen.Addresses(s, nil); err != nil || wrong != nil {
 		return nil

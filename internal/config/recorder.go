@@ -59,7 +59,7 @@ func (r Recorder) check(wrong fault) {
 	notNegative(wrong, "recorder.steady", r.Steady)
 	notNegative(wrong, "recorder.memory_mb", r.MemoryMB)
 	notNegative(wrong, "recorder.keep_mb", r.KeepMB)
-	if r.URL != "" && webAddress(r.URL) == nil {
+	if r.URL != "" && WebAddress(r.URL) == nil {
 		wrong("recorder.url", "recorder.url is not a URL; give one like http://10.0.0.11:31080/path")
 	}
 	if _, _, err := net.SplitHostPort(r.Listen); r.Listen != "" && err != nil {

@@ -17,18 +17,15 @@ const maxSize = 1 << 20
 
 var file = yamlfile.Kind{Noun: "config", MaxSize: maxSize}
 
-// maxFaults bounds the number of reported errors.
-const maxFaults = 100
-
 // notForOn are the sections that powering a machine on does not need.
 var notForOn = []string{"load", "guards", "recorder", "production", "production_contexts"}
 
 // AllFaults reads a config strictly and returns all its errors, also those in the files and secrets to
 // which it refers, as they are now. path is the config's own file. It opens no connection.
-func AllFaults(path string, data []byte) (*Config, []error) {
+func AllFaults(path string, data []byte) []error {
 	c, root, faults := read(data)
 	if c == nil {
-		return nil, faults
+		return faults
 	}
 	c.place(path)
 	wrong := lined(root, &faults)
@@ -36,7 +33,7 @@ func AllFaults(path string, data []byte) (*Config, []error) {
 	if len(faults) == 0 { // a driver without one of its fields reports another error
 		c.drivers(wrong)
 	}
-	return c, faults
+	return faults
 }
 
 // SetsNothing reports a config without a field, of which every line is empty or a comment.
@@ -65,9 +62,6 @@ func lined(root *yaml.Node, faults *[]error) fault {
 // if the line is known. The config leaves the faulty fields out, and keeps file names as they are written.
 // Config and tree are nil where the text has no fields that can be read.
 func read(data []byte, without ...string) (*Config, *yaml.Node, []error) {
-	if len(data) > maxSize {
-		return nil, nil, []error{fmt.Errorf("the config is larger than %d bytes", maxSize)}
-	}
 	root, err := file.Read(data)
 	if err != nil {
 		return nil, nil, []error{err}
@@ -79,7 +73,6 @@ func read(data []byte, without ...string) (*Config, *yaml.Node, []error) {
 	}
 	c := &Config{}
 	faults := yamlfile.Decode(root, "the config", c)
-	faults = faults[:min(len(faults), maxFaults)]
 	c.check(lined(root, &faults))
 	return c, root, faults
 }

@@ -61,7 +61,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.waitFor("the machine off", long, `kube-node3\s+(?:Not)?Ready[^\n│]*\soff\s`)
 	x.keys("q")
 	x.answer("Leave with machines off", "Leave them as they are")
-	x.waitFor("what is still off", long, `outage's record is in`, `still off: kube-node3`, `lightsout restore --config`)
+	x.waitFor("what is still off", long, `outage's record is in`, `off by the journal: kube-node3`, `lightsout restore --config`)
 	dirs, err := filepath.Glob(filepath.Join(state, "*", recorder.Folder, "*Z*"))
 	if err != nil || len(dirs) != 2 {
 		t.Fatalf("the records of the outages by hand: %q, %v", dirs, err)
@@ -86,7 +86,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := x.waitFor("the end in order", long, `aborted: by a signal`, `powering on the machines that the trial switched off: kube-node4`, `trial's record is in`)
-	if strings.Contains(end, "still off: kube-node4") {
+	if strings.Contains(end, "off by the journal: kube-node4") {
 		t.Errorf("the trial's machine is left off:\n%s", end)
 	}
 }

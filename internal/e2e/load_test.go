@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -302,5 +303,24 @@ func TestAnswersThatArriveWhileLightsoutIsStoppedAreNoTimeouts(t *testing.T) {
 		if r.Class != string(loadgen.ClassOK) {
 			t.Errorf("request %s is %s", r.ID, r.Class)
 		}
+	}
+}
+
+// A load ends as other programs do when nobody reads its output any more, as with "| head -3".
+func TestALoadEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	url, _ := mixedServer(t)
+	cmd := program(t.Context(), t, nil, "load", url+"/hang", "--hold", "1")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = writer
+	if err := errors.Join(reader.Close(), cmd.Start(), writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE {
+		t.Errorf("it ended with %v", cmd.ProcessState)
 	}
 }

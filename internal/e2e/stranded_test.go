@@ -136,7 +136,7 @@ func TestRestorePowersOnOnlyMachinesInItsQuestion(t *testing.T) {
 	s.journal(testenv.JournalLine(line))
 	x.tmux("send-keys", "-l", "y")
 	x.keys("Enter")
-	screen := x.waitFor("the end", time.Minute, `still off: n2`, `ended with 1`)
+	screen := x.waitFor("the end", time.Minute, `off by the journal: n2`, `ended with 1`)
 	if !s.isOn() || regexp.MustCompile(`(?m)^n2  `).MatchString(screen) {
 		t.Errorf("on: %v\n%s", s.isOn(), screen)
 	}

@@ -74,7 +74,7 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 
 	x.keys("q")
 	s := x.waitFor("the shell again", long, `exit 0`)
-	if strings.Contains(s, "still off") {
+	if strings.Contains(s, "off by the journal") {
 		t.Errorf("something is said to be off:\n%s", s)
 	}
 	checkRecord(t, state)

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"lightsout/internal/text"
 )
 
 // Group is a mapping whose fields are given once, by name.
@@ -47,7 +45,7 @@ func Open(n *yaml.Node, name string, known ...string) (g Group, faults []error) 
 		case twice:
 			faults = append(faults, ErrorAt(k.Line, "%s is given twice in %s; the first is on line %d", Quote(k.Value), name, first.Key.Line))
 		case len(known) > 0 && !slices.Contains(known, k.Value):
-			faults = append(faults, noField(k, name, known))
+			faults = append(faults, ErrorAt(k.Line, "there is no field %s in %s; %s", Quote(k.Value), name, Hint(k.Value, known)))
 		default:
 			g[k.Value] = Field{k, v}
 		}
@@ -62,14 +60,6 @@ func Fields(n *yaml.Node, name string, known ...string) (Group, error) {
 		return g, faults[0]
 	}
 	return g, nil
-}
-
-// noField returns the error that name has no field k.
-func noField(k *yaml.Node, name string, known []string) error {
-	if near := Suggest(k.Value, known); near != "" {
-		return ErrorAt(k.Line, "there is no field %s in %s; did you mean %q?", Quote(k.Value), name, near)
-	}
-	return ErrorAt(k.Line, "there is no field %s in %s; it may have %s", Quote(k.Value), name, text.List(known))
 }
 
 // Take reads the fields that the struct into has, and takes the faulty ones out of g.

@@ -56,7 +56,7 @@ func typeOf(n *yaml.Node) string {
 
 // IsNot describes what n is, after "must be …, ".
 func IsNot(n *yaml.Node) string {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+	if isNull(n) {
 		return "and it is empty"
 	}
 	return "not " + Is(n)
@@ -65,13 +65,7 @@ func IsNot(n *yaml.Node) string {
 // Unwanted returns the error that n does not have the required kind: "peak_served must
 // be a whole number, not the text "many"".
 func Unwanted(n *yaml.Node, name, wanted string) error {
-	hint := ""
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-		if bare := (&yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}); typeOf(bare) != "text" {
-			hint = "; leave the quotes out"
-		}
-	}
-	return ErrorAt(n.Line, "%s must be %s, %s%s", name, wanted, IsNot(n), hint)
+	return ErrorAt(n.Line, "%s must be %s, %s", name, wanted, IsNot(n))
 }
 
 // Text reads words for people: printable, at most limit characters.
@@ -83,14 +77,12 @@ func Text(n *yaml.Node, name string, limit int) (string, error) {
 		}
 		return "", ErrorAt(n.Line, "%s must be text, %s%s", name, IsNot(n), hint)
 	}
-	s := n.Value
+	s := strings.TrimSpace(n.Value)
 	switch {
-	case strings.TrimSpace(s) == "":
+	case s == "":
 		return "", ErrorAt(n.Line, "%s is empty", name)
 	case utf8.RuneCountInString(s) > limit:
 		return "", ErrorAt(n.Line, "%s is longer than %d characters", name, limit)
-	case s != strings.TrimSpace(s):
-		return "", ErrorAt(n.Line, "%s begins or ends with a space: %s", name, Quote(s))
 	}
 	if i := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(s[i:])
@@ -109,15 +101,21 @@ func Bool(n *yaml.Node, name string) (v bool, err error) {
 
 // Count reads a whole number from 1 to most.
 func Count(n *yaml.Node, name string, most int) (v int, err error) {
-	switch {
-	case n.ShortTag() != "!!int" || n.Decode(&v) != nil:
+	if n.ShortTag() != "!!int" || n.Decode(&v) != nil {
 		return 0, Unwanted(n, name, "a whole number")
-	case v < 1:
-		return 0, ErrorAt(n.Line, "%s must be at least 1, not %s", name, Shorten(n.Value, 40))
-	case v > most:
-		return 0, ErrorAt(n.Line, "%s can be at most %d, not %s", name, most, Shorten(n.Value, 40))
 	}
-	return v, nil
+	return v, inRange(n, name, v < 1, "1", v > most, strconv.Itoa(most))
+}
+
+// inRange returns the error about a value that is too small or too large.
+func inRange(n *yaml.Node, name string, small bool, least string, large bool, most string) error {
+	switch {
+	case small:
+		return ErrorAt(n.Line, "%s must be at least %s, not %s", name, least, Shorten(n.Value, 40))
+	case large:
+		return ErrorAt(n.Line, "%s can be at most %s, not %s", name, most, Shorten(n.Value, 40))
+	}
+	return nil
 }
 
 // IsNumber reports a number.
@@ -125,15 +123,10 @@ func IsNumber(n *yaml.Node) bool { return typeOf(n) == "a number" }
 
 // Number reads a number from 0 to MaxNumber.
 func Number(n *yaml.Node, name string) (v float64, err error) {
-	switch {
-	case !IsNumber(n) || n.Decode(&v) != nil || math.IsNaN(v):
+	if !IsNumber(n) || n.Decode(&v) != nil || math.IsNaN(v) {
 		return 0, Unwanted(n, name, "a number")
-	case v < 0:
-		return 0, ErrorAt(n.Line, "%s can't be less than 0, as %s is", name, Shorten(n.Value, 40))
-	case v > MaxNumber:
-		return 0, ErrorAt(n.Line, "%s can be at most %d, not %s", name, MaxNumber, Shorten(n.Value, 40))
 	}
-	return v, nil
+	return v, inRange(n, name, v < 0, "0", v > MaxNumber, strconv.Itoa(MaxNumber))
 }
 
 const likeTime = "a time written like 90s or 30m"
@@ -144,17 +137,10 @@ func Duration(n *yaml.Node, name string, zero bool) (time.Duration, error) {
 		return 0, ErrorAt(n.Line, "%s must be %s, %s, which has no unit", name, likeTime, IsNot(n))
 	}
 	d, err := time.ParseDuration(n.Value) // a group or a list has no text
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, Unwanted(n, name, likeTime)
-	case d < 0:
-		return 0, ErrorAt(n.Line, "%s can't be negative, as %s is", name, Shorten(n.Value, 40))
-	case d > MaxTime:
-		return 0, ErrorAt(n.Line, "%s can be at most 24h, not %s", name, Shorten(n.Value, 40))
-	case d < time.Millisecond && !(zero && d == 0):
-		return 0, ErrorAt(n.Line, "%s must be at least 1ms, not %s", name, Shorten(n.Value, 40))
 	}
-	return d, nil
+	return d, inRange(n, name, d < time.Millisecond && !(zero && d == 0), "1ms", d > MaxTime, "24h")
 }
 
 // Quote puts s in quotes, shortened, with nothing in it that could harm a terminal.

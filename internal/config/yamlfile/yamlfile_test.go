@@ -65,7 +65,7 @@ part: {port: 80}
 func TestErrorsNameTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: a\nnmae: b\n":           `line 2: there is no field "nmae" in the file; did you mean "name"?`,
-		"name: a\nzzz: b\n":            `line 2: there is no field "zzz" in the file; it may have name, count, share, yes, for, list, map and part`,
+		"name: a\nzzz: b\n":            `line 2: there is no field "zzz" in the file; there are name, count, share, yes, for, list, map, part`,
 		"name: a\n\nname: b\n":         `line 3: "name" is given twice in the file; the first is on line 1`,
 		"part:\n  port: http\n":        `line 2: port must be a whole number (32 bits), not text`,
 		"part:\n  port: 99999999999\n": `line 2: port must be a whole number (32 bits), not a number`,
