@@ -111,12 +111,12 @@ func (s *Snapshot) Blind() []Blind {
 	if s.traffic != nil {
 		s.traffic.wantWatched()
 	}
-	return s.blind
+	return s.contents.Blind
 }
 
 // When is when something became so that a watch delivered at by; source is the time that its object
 // gives, by this machine's clock, zero if it gives none.
-func (s *Snapshot) When(by, source time.Time) When { return within(s.blind, by, source) }
+func (s *Snapshot) When(by, source time.Time) When { return within(s.contents.Blind, by, source) }
 
 // within is When by the blind spans. What is delivered shortly after a span may be of that span.
 func within(spans []Blind, by, source time.Time) When {
