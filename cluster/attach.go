@@ -61,20 +61,8 @@ func (s *Snapshot) attaches(pv *corev1.PersistentVolume) bool {
 
 // attachedInTree keeps of a source which of the kinds it is that the control plane attaches,
 // beside CSI; disks of public clouds are not known.
-func attachedInTree(from corev1.PersistentVolumeSource) (out corev1.PersistentVolumeSource) {
-	switch {
-	case from.Cinder != nil:
-		out.Cinder = &corev1.CinderPersistentVolumeSource{}
-	case from.VsphereVolume != nil:
-		out.VsphereVolume = &corev1.VsphereVirtualDiskVolumeSource{}
-	case from.RBD != nil:
-		out.RBD = &corev1.RBDPersistentVolumeSource{}
-	case from.ISCSI != nil:
-		out.ISCSI = &corev1.ISCSIPersistentVolumeSource{}
-	case from.FC != nil:
-		out.FC = &corev1.FCVolumeSource{}
-	}
-	return out
+func attachedInTree(from corev1.PersistentVolumeSource) corev1.PersistentVolumeSource {
+	return corev1.PersistentVolumeSource{Cinder: from.Cinder, VsphereVolume: from.VsphereVolume, RBD: from.RBD, ISCSI: from.ISCSI, FC: from.FC}
 }
 
 // oneNode reports whether only one node at a time can attach a volume.

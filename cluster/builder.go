@@ -47,12 +47,8 @@ func (b *Builder) DropEndpoints(service Key) { b.t.endpoints.del(&Endpoints{Serv
 
 // Snapshot returns the builder's current objects; all other fields come from c.
 func (b *Builder) Snapshot(c Contents) *Snapshot {
-	s := &Snapshot{
-		Version: c.Version, At: c.At,
-		Context: c.Context, Server: c.Server, ServerVersion: c.ServerVersion,
-		Link: c.Link, Access: c.Access, Settings: c.Settings, SettingsRead: true,
-		heartbeatsSince: c.HeartbeatsSince, heartbeatsUntil: c.HeartbeatsUntil, blind: c.Blind,
-	}
+	c.Nodes, c.Deployments, c.Pods, c.Endpoints, c.Objects = nil, nil, nil, nil, nil
+	s := &Snapshot{contents: c, SettingsRead: true}
 	if s.Access == nil {
 		s.Access = map[Kind]Access{}
 	}

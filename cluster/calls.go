@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	// proxyBodyMax bounds what PodProxyGet reads, configzMax a kubelet's answer.
+	// proxyBodyMax bounds what PodProxyGet reads, configzMax a kubelet's answer, jsonMax one to fetch.
 	proxyBodyMax = 8 << 20
 	configzMax   = 1 << 20
+	jsonMax      = 16 << 20
 )
 
 // Right is something that a user may or may not do, in the terms of RBAC.
@@ -60,7 +61,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 		return "", sentence(c.because(ctx, err), err)
 	}
 	var v version.Info
-	if err := json.Unmarshal(body, &v); err != nil || v.GitVersion == "" {
+	if json.Unmarshal(body, &v) != nil || v.GitVersion == "" {
 		return "", fmt.Errorf("the API server at %s does not report its version; check the server address", hostOf(c.cfg.Server))
 	}
 	return harmless(v.GitVersion), nil
@@ -89,10 +90,7 @@ func (c *Client) Nodes(ctx context.Context) ([]*Node, error) {
 	defer cancel()
 	var list corev1.NodeList
 	if err := c.get().Resource("nodes").Do(ctx).Into(&list); err != nil {
-		if apierrors.IsForbidden(err) {
-			return nil, sentence(deniedSentence(KindNode, ""), err)
-		}
-		return nil, sentence("the nodes can't be listed: "+c.because(ctx, err), err)
+		return nil, sentence("the nodes can't be listed: "+c.why(ctx, err, "list on nodes", ""), err)
 	}
 	out := make([]*Node, 0, len(list.Items))
 	for i := range list.Items {
@@ -141,17 +139,9 @@ func (c *Client) Deployments(ctx context.Context, namespace string) ([]string, e
 func (c *Client) names(ctx context.Context, r resource, namespace string) ([]string, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	request := c.get().AbsPath(r.path()).Resource(r.plural).SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
-	if namespace != "" {
-		request = request.Namespace(namespace)
-	}
-	body, err := request.Do(ctx).Raw()
-	if err != nil {
-		return nil, sentence("the "+r.plural+" can't be listed: "+c.why(ctx, err, "list on "+r.plural, ""), err)
-	}
 	var list metav1.PartialObjectMetadataList
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, errors.New("the " + r.plural + " can't be listed: the answer is not valid JSON")
+	if err := fetch(ctx, c.at(r, namespace), asNames, &list); err != nil {
+		return nil, sentence("the "+r.plural+" can't be listed: "+c.why(ctx, err, "list on "+r.plural, ""), err)
 	}
 	var out []string
 	for i := range list.Items {
@@ -194,6 +184,15 @@ func read(ctx context.Context, r *rest.Request, most int64) ([]byte, error) {
 	}
 	defer body.Close()
 	return io.ReadAll(io.LimitReader(body, most+1))
+}
+
+// fetch reads an answer of that media type, which is JSON.
+func fetch(ctx context.Context, r *rest.Request, accept string, into any) error {
+	body, err := read(ctx, r.SetHeader("Accept", accept), jsonMax)
+	if err == nil && json.Unmarshal(body, into) != nil {
+		return &reported{text: fmt.Sprintf("lightsout cannot parse the answer, or it is longer than %d MiB", jsonMax>>20)}
+	}
+	return err
 }
 
 // PodProxyGet asks a pod for path on port through the API server's pods/proxy

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -65,10 +66,6 @@ func LoadConfig(o Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rest, err = clientcmd.NewNonInteractiveClientConfig(*raw, c.Context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("context %q of kubeconfig %s cannot be used: %s; correct it", c.Context, where, flat(err))
-	}
 	return c.prepare(o), nil
 }
 
@@ -78,34 +75,25 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.Warner = func(error) {}
 	rules.ExplicitPath = path
-	paths := rules.GetLoadingPrecedence()
-	var found []string
-	for _, p := range paths {
-		_, err := clientcmd.LoadFromFile(p)
-		switch {
-		case err == nil:
-			found = append(found, p)
-		case errors.Is(err, fs.ErrNotExist) && path != "":
-			return nil, "", fmt.Errorf("kubeconfig %s does not exist; check --kubeconfig, or kubeconfig in the config file", p)
-		case errors.Is(err, fs.ErrNotExist):
-		case errors.Is(err, fs.ErrPermission):
-			return nil, "", fmt.Errorf("kubeconfig %s may not be read; check its owner and mode", p)
-		default:
-			return nil, "", fmt.Errorf("kubeconfig %s is broken: %s; correct that line, or choose another file with --kubeconfig", p, flat(err))
-		}
-	}
-	if len(found) == 0 {
-		if _, err := rest.InClusterConfig(); err == nil {
-			return nil, "", nil
-		}
-		return nil, "", &NoKubeconfigError{fmt.Sprintf("no kubeconfig found (looked for %s); set KUBECONFIG or pass --kubeconfig (\"lightsout demo\" needs none)", strings.Join(paths, ", "))}
-	}
-	where := strings.Join(found, ", ")
 	raw, err := rules.Load()
-	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig %s cannot be read: %s", where, flat(err))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", fmt.Errorf("kubeconfig %s does not exist; check --kubeconfig, or kubeconfig in the config file", path)
+	case err != nil:
+		return nil, "", fmt.Errorf("the kubeconfig can't be used: %s; correct it, or choose another file with --kubeconfig", flat(err))
 	}
-	return raw, where, nil
+	paths := rules.GetLoadingPrecedence()
+	found := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
+	if len(found) > 0 {
+		return raw, strings.Join(found, ", "), nil
+	}
+	if _, err := rest.InClusterConfig(); err == nil {
+		return nil, "", nil
+	}
+	return nil, "", &NoKubeconfigError{fmt.Sprintf("no kubeconfig found (looked for %s); set KUBECONFIG or pass --kubeconfig (\"lightsout demo\" needs none)", strings.Join(paths, ", "))}
 }
 
 // NoKubeconfigError reports that none of the files that KUBECONFIG lists exists, or that there is no
@@ -121,7 +109,7 @@ func (e *NoContextError) Error() string {
 	return fmt.Sprintf("kubeconfig %s has no context %q; choose another with --context (%s)", e.Kubeconfig, e.Context, e.there)
 }
 
-// resolve finds the context, its cluster and its user.
+// resolve finds the context, its cluster and its user, as client-go does.
 func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error) {
 	name := cmp.Or(o.Context, raw.CurrentContext)
 	there := "the kubeconfig has no contexts"
@@ -136,27 +124,24 @@ func resolve(raw *clientcmdapi.Config, where string, o Options) (*Config, error)
 		return nil, &NoContextError{Kubeconfig: where, Context: name, there: there}
 	}
 	cluster := raw.Clusters[ctx.Cluster]
-	switch {
-	case ctx.Cluster == "":
-		return nil, fmt.Errorf("context %q of kubeconfig %s names no cluster; add one to it", name, where)
-	case cluster == nil:
-		return nil, fmt.Errorf("context %q names cluster %q, which kubeconfig %s does not have; add it or choose another context", name, ctx.Cluster, where)
-	case cluster.Server == "":
-		return nil, fmt.Errorf("cluster %q of kubeconfig %s has no server address; add one", ctx.Cluster, where)
+	if cluster == nil || cluster.Server == "" {
+		return nil, fmt.Errorf("context %q names cluster %q, which has no server address in kubeconfig %s; add one or choose another context", name, ctx.Cluster, where)
+	}
+	if ctx.AuthInfo != "" && raw.AuthInfos[ctx.AuthInfo] == nil {
+		return nil, fmt.Errorf("context %q names user %q, which kubeconfig %s does not have; add it or choose another context", name, ctx.AuthInfo, where)
 	}
 	u, err := url.Parse(cluster.Server)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return nil, fmt.Errorf("cluster %q of kubeconfig %s has no valid server address (%q); it must look like https://host:6443", ctx.Cluster, where, cluster.Server)
 	}
-	switch user := raw.AuthInfos[ctx.AuthInfo]; {
-	case user == nil && ctx.AuthInfo != "":
-		return nil, fmt.Errorf("context %q names user %q, which kubeconfig %s does not have; add it or choose another context", name, ctx.AuthInfo, where)
-	case user != nil && user.AuthProvider != nil: // kubectl has dropped it, too
-		return nil, fmt.Errorf("user %q logs in with the auth provider %q, which is not supported; use an exec credential plugin", ctx.AuthInfo, user.AuthProvider.Name)
+	rc, err := clientcmd.NewNonInteractiveClientConfig(*raw, name, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("context %q of kubeconfig %s cannot be used: %s; correct it", name, where, flat(err))
 	}
 	return &Config{
 		Context: harmless(name), Cluster: harmless(ctx.Cluster), User: harmless(ctx.AuthInfo),
 		Server: harmless(u.Scheme + "://" + u.Host + u.Path), Namespace: cmp.Or(nameOf(ctx.Namespace), "default"),
+		rest: rc,
 	}, nil
 }
 

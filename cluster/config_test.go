@@ -47,12 +47,12 @@ func TestEachErrorOfLoadingNamesTheNextStep(t *testing.T) {
 	}{
 		"no file":             {Options{Path: "/no/such/file"}, []string{"/no/such/file does not exist", "--kubeconfig"}},
 		"broken":              {Options{Path: broken}, []string{broken, "line 4", "correct"}},
-		"another kind":        {Options{Path: notOurs}, []string{notOurs, "is broken"}},
+		"another kind":        {Options{Path: notOurs}, []string{notOurs, "correct"}},
 		"no current context":  {Options{Path: good}, []string{"no current context", "--context", "five, four, one, three, two"}},
 		"unknown context":     {Options{Path: good, Context: "six"}, []string{`no context "six"`, "five, four, one, three, two"}},
 		"missing cluster":     {Options{Path: good, Context: "two"}, []string{`context "two" names cluster "missing"`}},
 		"missing user":        {Options{Path: good, Context: "three"}, []string{`names user "nobody"`}},
-		"cluster without URL": {Options{Path: good, Context: "four"}, []string{`cluster "nowhere"`, "no server address"}},
+		"cluster without URL": {Options{Path: good, Context: "four"}, []string{`cluster "nowhere", which has no server address`}},
 		"not a URL":           {Options{Path: good, Context: "five"}, []string{`cluster "odd"`, "https://host:6443"}},
 		"none at all":         {Options{}, []string{"no kubeconfig found", ".kube/config", "KUBECONFIG", "lightsout demo"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,14 +21,24 @@ const nodeTries = 5
 // just before the change, so that the caller can write it down; if before returns an
 // error, Cordon changes nothing.
 func (c *Client) Cordon(ctx context.Context, node string, before func() error) (changed bool, err error) {
-	return c.setSchedulable(ctx, node, "cordoned", false, before)
+	before = sync.OnceValue(before) // also if somebody else changes the node meanwhile
+	return c.changeNode(ctx, node, "cordoned", func(n *corev1.Node, p *nodePatch) (bool, error) {
+		if n.Spec.Unschedulable {
+			return false, nil
+		}
+		p.Spec = map[string]bool{"unschedulable": true}
+		return true, before()
+	})
 }
 
 // Uncordon makes a node schedulable again that lightsout has cordoned. changed is false
 // if the node is schedulable already, or if somebody else has cordoned it since.
 // IsGone recognizes the error for a deleted node. See Cordon.
 func (c *Client) Uncordon(ctx context.Context, node string) (changed bool, err error) {
-	return c.setSchedulable(ctx, node, "uncordoned", true, nil)
+	return c.changeNode(ctx, node, "uncordoned", func(n *corev1.Node, p *nodePatch) (bool, error) {
+		p.Spec = map[string]bool{"unschedulable": false}
+		return n.Spec.Unschedulable && !othersCordon(n), nil
+	})
 }
 
 // Annotate sets an annotation of a node, or removes it if the new value is empty. It
@@ -53,21 +64,6 @@ func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 // IsGone reports whether an error of Cordon or Uncordon means that the node does not
 // exist.
 func IsGone(err error) bool { return apierrors.IsNotFound(err) }
-
-func (c *Client) setSchedulable(ctx context.Context, node, verb string, schedulable bool, before func() error) (bool, error) {
-	return c.changeNode(ctx, node, verb, func(n *corev1.Node, p *nodePatch) (bool, error) {
-		if n.Spec.Unschedulable == !schedulable || schedulable && othersCordon(n) {
-			return false, nil
-		}
-		p.Spec = map[string]bool{"unschedulable": !schedulable}
-		if before == nil {
-			return true, nil
-		}
-		once := before
-		before = nil // it is asked again when somebody else has changed the node
-		return true, once()
-	})
-}
 
 // nodePatch is a change of a node: a merge patch, where null takes away.
 type nodePatch struct {
@@ -97,10 +93,7 @@ func (c *Client) changeNode(ctx context.Context, node, verb string, change func(
 			return false, err
 		}
 		p.Metadata.ResourceVersion = n.ResourceVersion
-		body, merr := json.Marshal(p)
-		if merr != nil {
-			return false, merr
-		}
+		body, _ := json.Marshal(p)
 		err = c.lines[mainLine].Patch(types.MergePatchType).MaxRetries(0).Resource("nodes").Name(node).
 			VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, parameterCodec).
 			Body(body).Do(ctx).Error()

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -34,44 +35,32 @@ func (s *state) listed(src *source, objects []object, seen time.Time) {
 	s.unwatched[src] = seen
 }
 
-// kept gives the objects of a source that are known, without those that are
-// gone. Leases stay with their nodes.
-func (s *state) kept(src *source) (out []object) {
-	add := func(o object, gone time.Time) {
-		if gone.IsZero() && (src.namespace == "" || src.namespace == o.id().Namespace) {
-			out = append(out, o)
-		}
-	}
+// kept gives the objects of a source that are known; those that are gone can be dropped
+// once more. Leases stay with their nodes.
+func (s *state) kept(src *source) []object {
 	switch src.kind {
 	case KindNode:
-		for n := range s.t.nodes.each {
-			add(n, n.Gone)
-		}
+		return objectsIn(src.namespace, s.t.nodes.each)
 	case KindPod:
-		for p := range s.t.pods.each {
-			add(p, p.Gone)
-		}
+		return objectsIn(src.namespace, s.t.pods.each)
 	case KindDeployment:
-		for d := range s.t.deployments.each {
-			add(d, d.Gone)
-		}
+		return objectsIn(src.namespace, s.t.deployments.each)
 	case KindEndpointSlice:
-		for _, sl := range s.slices {
-			add(sl, time.Time{})
-		}
+		return objectsIn(src.namespace, maps.Values(s.slices))
 	case kindComponent:
-		for _, c := range s.components {
-			out = append(out, c)
-		}
+		return objectsIn("", maps.Values(s.components))
 	case KindKnativeService, KindRevision:
-		for ref, o := range s.knative {
-			if ref.Kind == src.kind {
-				add(o, time.Time{})
-			}
-		}
-	default:
-		for _, o := range s.t.objects.span(func(o *Object) bool { return o.Kind >= src.kind }, func(o *Object) bool { return o.Kind > src.kind }) {
-			add(o, time.Time{})
+		return slices.DeleteFunc(objectsIn(src.namespace, maps.Values(s.knative)), func(o object) bool { return o.(*knativePart).ref.Kind != src.kind })
+	}
+	return objectsIn(src.namespace, slices.Values(s.t.objects.span(
+		func(o *Object) bool { return o.Kind >= src.kind }, func(o *Object) bool { return o.Kind > src.kind })))
+}
+
+// objectsIn lists the objects in a namespace; empty is all.
+func objectsIn[T object](namespace string, all iter.Seq[T]) (out []object) {
+	for o := range all {
+		if namespace == "" || namespace == o.id().Namespace {
+			out = append(out, o)
 		}
 	}
 	return out

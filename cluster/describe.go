@@ -121,7 +121,6 @@ type ObjectEvent struct {
 }
 
 const (
-	describeMax   = 4 << 20 // bytes of an object
 	yamlLines     = 5000
 	describeEvent = 20
 )
@@ -168,15 +167,9 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 
 // listed gives the objects of a kind that a field selector leaves, as JSON.
 func (c *Client) listed(ctx context.Context, r resource, namespace, fields string) ([]json.RawMessage, error) {
-	body, err := read(ctx, c.at(r, namespace).SetHeader("Accept", "application/json").Param("fieldSelector", fields), describeMax)
-	if err != nil {
-		return nil, err
-	}
 	var list struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("lightsout cannot parse the answer, or it is longer than %d MiB", describeMax>>20)
-	}
-	return list.Items, nil
+	err := fetch(ctx, c.at(r, namespace).Param("fieldSelector", fields), "application/json", &list)
+	return list.Items, err
 }
 
 // eventsOn reads the events on an object, oldest first.

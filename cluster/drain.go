@@ -144,13 +144,13 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 		Do(list).Into(&pods)
 	cancel()
 	if err != nil {
-		return p, d.failed(ctx, "its pods can't be listed: ", "list on pods", err)
+		return p, sentence("its pods can't be listed: "+d.c.why(ctx, err, "list on pods", ""), err)
 	}
 	here := map[types.UID]bool{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		key := Key{Namespace: pod.Namespace, Name: pod.Name}
-		if trimmed := trimPod(pod); !drained(trimmed.Static, trimmed.OwnerKind) {
+		if !trimPod(pod).leaves() {
 			p.Stay = append(p.Stay, key)
 			continue
 		}
@@ -176,19 +176,12 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	return p, nil
 }
 
-// hasLocalData reports whether a pod has an emptyDir.
-func hasLocalData(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
-}
-
-// drained reports whether a drain evicts a pod: static ones and those of daemon sets belong
+// leaves reports whether a drain evicts the pod: static ones and those of daemon sets belong
 // to the node, and nobody would recreate one without a controller.
-func drained(static bool, ownerKind string) bool {
-	return !static && ownerKind != "" && ownerKind != "DaemonSet"
-}
+func (p *Pod) leaves() bool { return !p.Static && p.OwnerKind != "" && p.OwnerKind != "DaemonSet" }
 
 // Drained reports whether a drain of its node evicts the pod, which nobody deletes yet.
-func (p *Pod) Drained() bool { return p.Deleting.IsZero() && drained(p.Static, p.OwnerKind) }
+func (p *Pod) Drained() bool { return p.Deleting.IsZero() && p.leaves() }
 
 // evict requests one eviction. held is the reason why the server refuses it for now.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
@@ -211,7 +204,7 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 	case passes(err) && ctx.Err() == nil:
 		return harmless(what + d.c.because(ctx, err)), nil
 	}
-	return "", d.failed(ctx, what, "create on pods/eviction", err)
+	return "", sentence(what+d.c.why(ctx, err, "create on pods/eviction", ""), err)
 }
 
 // refusal is the API server's own word on why it refuses an eviction for now, if possible with the
@@ -221,10 +214,4 @@ func refusal(err error) string {
 		return cause.Message
 	}
 	return err.Error()
-}
-
-// failed returns why a round failed; need is the right without which the API server forbids the
-// request.
-func (d *drain) failed(ctx context.Context, what, need string, err error) error {
-	return sentence(what+d.c.why(ctx, err, need, ""), err)
 }

@@ -93,6 +93,9 @@ func (a *drainAPI) pod(name, ownerKind string, annotations map[string]string) {
 	a.pods = append(a.pods, map[string]any{"metadata": meta, "spec": map[string]any{"nodeName": "n3"}})
 }
 
+// agreed is asked before a cordon, and lets it go on.
+func agreed() error { return nil }
+
 func TestOnlyWhatWasNotCordonedIsCordoned(t *testing.T) {
 	ctx := context.Background()
 	t.Run("and written down before", func(t *testing.T) {
@@ -128,14 +131,14 @@ func TestOnlyWhatWasNotCordonedIsCordoned(t *testing.T) {
 	t.Run("another's cordon is not taken for ours", func(t *testing.T) {
 		a := &drainAPI{}
 		a.onPatch = func() { a.unschedulable = true; a.version++ }
-		if changed, err := clientOf(t, a).Cordon(ctx, "n3", nil); changed || err != nil {
+		if changed, err := clientOf(t, a).Cordon(ctx, "n3", agreed); changed || err != nil {
 			t.Errorf("%v, %v", changed, err)
 		}
 	})
 	t.Run("a change of something else is not in the way", func(t *testing.T) {
 		a := &drainAPI{}
 		a.onPatch = func() { a.version++ }
-		if changed, err := clientOf(t, a).Cordon(ctx, "n3", nil); !changed || err != nil || a.patches != 2 {
+		if changed, err := clientOf(t, a).Cordon(ctx, "n3", agreed); !changed || err != nil || a.patches != 2 {
 			t.Errorf("%v, %v, %d patches", changed, err, a.patches)
 		}
 	})
@@ -149,7 +152,7 @@ func TestOnlyWhatWasNotCordonedIsCordoned(t *testing.T) {
 			s := status(403, metav1.StatusReasonForbidden, "no")
 			return &s
 		}
-		if _, err := w.Cordon(ctx, "n3", nil); err == nil || !strings.Contains(err.Error(), "patch on nodes") {
+		if _, err := w.Cordon(ctx, "n3", agreed); err == nil || !strings.Contains(err.Error(), "patch on nodes") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -43,7 +43,7 @@ func TestWhyAPodIsDeleted(t *testing.T) {
 				LastTransitionTime: metav1.NewTime(t0.Add(tc.later))})
 		}
 		trimPod(pod).put(s, t0, false)
-		if len(seen) != 1 || seen[0].To != WordTerminating || seen[0].Cause != tc.cause || seen[0].Why != tc.why {
+		if len(seen) != 1 || seen[0].To != "Terminating" || seen[0].Cause != tc.cause || seen[0].Why != tc.why {
 			t.Errorf("%+v: %+v", tc, seen)
 		}
 	}

@@ -112,7 +112,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		switch {
 		case err == nil:
 		case gone && failures == 1: // list again
-			pause = relistPause()
+			pause = followMin + rand.N(relistWithin-followMin) // many others may want it as well
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
 			w.send(ctx, func(s *state) { s.followed(src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}) })
@@ -124,9 +124,6 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		w.followPause(ctx, pause)
 	}
 }
-
-// relistPause is how long a list waits that many others may want as well.
-func relistPause() time.Duration { return followMin + rand.N(relistWithin-followMin) }
 
 // followPause waits; a link that was lost and is back ends it early.
 func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
@@ -195,23 +192,21 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 		if err != nil {
 			continue
 		}
-		if ev.Type != watch.Bookmark {
-			w.handOn(ctx, src.trim(ev.Object), ev.Type, now)
-		}
 		version = m.GetResourceVersion()
+		if ev.Type == watch.Bookmark {
+			continue
+		}
+		if item := src.trim(ev.Object); item != nil {
+			w.send(ctx, func(s *state) {
+				if ev.Type == watch.Deleted {
+					item.drop(s, now)
+				} else {
+					item.put(s, now, false)
+				}
+			})
+		}
 	}
 	return version, nil
-}
-
-// handOn sends a change to the owner; a nil object is one that src has no use for.
-func (w *Watcher) handOn(ctx context.Context, item object, what watch.EventType, now time.Time) {
-	switch {
-	case item == nil:
-	case what == watch.Deleted:
-		w.send(ctx, func(s *state) { item.drop(s, now) })
-	default:
-		w.send(ctx, func(s *state) { item.put(s, now, false) })
-	}
 }
 
 // list pages through everything, trimming each page, and returns the version from which

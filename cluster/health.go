@@ -86,12 +86,12 @@ func (s *Snapshot) Zones() []ZoneCount { return s.census().zones }
 // when one has changed or may have turned silent since the last time.
 func (s *Snapshot) Unwell(now time.Time) (out []*Node) {
 	c, seeing := s.census(), seeingUntil(s, now)
-	if q := c.quiet.Load(); q != nil && q.watchedSince.Equal(s.heartbeatsSince) && !seeing.After(q.until) {
+	if q := c.quiet.Load(); q != nil && q.watchedSince.Equal(s.HeartbeatsSince) && !seeing.After(q.until) {
 		return c.unwell
 	}
-	next := quiet{s.heartbeatsSince, seeing.Add(time.Hour)}
+	next := quiet{s.HeartbeatsSince, seeing.Add(time.Hour)}
 	for n := range s.nodes.each {
-		at, ok := overdueAt(n, s.heartbeatsSince)
+		at, ok := overdueAt(n, s.HeartbeatsSince)
 		if n.unwell() || ok && seeing.After(at) {
 			out = append(out, n)
 		}

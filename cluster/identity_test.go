@@ -66,7 +66,7 @@ func TestNothingIsChangedInAnotherCluster(t *testing.T) {
 	w.until("everything", synced)
 	d := w.Snapshot().Deployments()[0]
 	for name, call := range map[string]func() error{
-		"a cordon":  func() error { _, err := w.client.Cordon(t.Context(), "kube-node1", nil); return err },
+		"a cordon":  func() error { _, err := w.client.Cordon(t.Context(), "kube-node1", agreed); return err },
 		"a restart": func() error { return w.client.RolloutRestart(t.Context(), d.Key) },
 	} {
 		x.leads(func() *fakeAPI { return second })

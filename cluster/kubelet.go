@@ -128,38 +128,35 @@ func (w *Watcher) askKubelets(ctx context.Context) {
 
 // askKubelet asks one kubelet, and hands on its answer or the error.
 func (w *Watcher) askKubelet(ctx context.Context, node string) {
-	var config *Kubelet
-	failure := "" // one sentence when config is nil
 	asking, cancel := context.WithTimeout(ctx, kubeletTimeout)
 	defer cancel()
-	k, err := w.client.Kubelet(asking, node)
+	config, err := w.client.Kubelet(asking, node)
+	failure := "" // in one sentence
 	switch {
 	case ctx.Err() != nil:
 		return
 	case apierrors.IsForbidden(err):
 		w.kubelets.denied.Store(true)
-		failure = kubeletForbidden
+		failure = "forbidden: the user needs get on nodes/proxy"
 	case err != nil:
 		w.kubelets.failed(node)
 		failure = err.Error()
-	default:
-		config = &k
 	}
 	w.send(ctx, func(s *state) { s.kubeletAnswered(node, config, failure) })
 }
 
 // kubeletAnswered takes the answer of a kubelet, or the error.
-func (s *state) kubeletAnswered(node string, config *Kubelet, failure string) {
-	if config == nil {
+func (s *state) kubeletAnswered(node string, config Kubelet, failure string) {
+	if failure != "" {
 		s.kubeletErrs[node] = failure
 		s.renewSettings()
 		return
 	}
 	delete(s.kubeletErrs, node)
-	s.kubelets[node] = *config
-	if n := s.node(node); n != nil && (n.Kubelet == nil || *n.Kubelet != *config) {
+	s.kubelets[node] = config
+	if n := s.node(node); n != nil && (n.Kubelet == nil || *n.Kubelet != config) {
 		x := *n
-		x.Kubelet = config
+		x.Kubelet = &config
 		s.t.nodes.set(&x)
 	}
 	s.renewSettings()
@@ -172,8 +169,6 @@ func kubeletErr(all map[string]string) string {
 	}
 	return all[slices.Min(slices.Collect(maps.Keys(all)))]
 }
-
-const kubeletForbidden = "forbidden: the user needs get on nodes/proxy"
 
 // kubeletSettings sums up the kubelets' settings: each value is the most frequent one.
 func kubeletSettings(all map[string]Kubelet) Settings {

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -84,21 +83,22 @@ func describe(err error, c *Config) string {
 	} else {
 		at += " cannot be reached"
 	}
-	return fmt.Sprintf("%s (%s)", flat(withoutURL(err)), at)
+	var named *url.Error
+	if errors.As(err, &named) {
+		err = named.Err
+	}
+	return fmt.Sprintf("%s (%s)", flat(err), at)
 }
 
 // unconnected is describe for an error of the connection, from the name to the certificate; empty
 // if it is none of these.
 func unconnected(err error, at string, c *Config) string {
 	var (
-		dns       *net.DNSError
-		authority x509.UnknownAuthorityError
-		hostname  x509.HostnameError
-		invalid   x509.CertificateInvalidError
-		record    tls.RecordHeaderError
-		alert     tls.AlertError
-		verify    *tls.CertificateVerificationError
-		way       *net.OpError
+		dns    *net.DNSError
+		record tls.RecordHeaderError
+		alert  tls.AlertError
+		verify *tls.CertificateVerificationError
+		way    *net.OpError
 	)
 	switch {
 	case errors.As(err, &way) && way.Op == "proxyconnect": // net/http's word
@@ -109,12 +109,9 @@ func unconnected(err error, at string, c *Config) string {
 		return at + " refuses connections; check that it runs and that the address in the kubeconfig is right"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "there is no route to " + at + "; check the network, or reach it through a bastion"
-	case errors.As(err, &hostname):
-		return fmt.Sprintf("%s shows a certificate for another name (%s); check the server address, or set tls-server-name in the kubeconfig", at, flat(hostname))
-	case errors.As(err, &authority):
-		return at + " shows a certificate that the kubeconfig's certificate authority did not sign; check certificate-authority in the kubeconfig"
-	case errors.As(err, &invalid), errors.As(err, &verify):
-		return fmt.Sprintf("%s shows a certificate that is not valid (%s); check it and this machine's clock", at, flat(text.Innermost(err)))
+	case errors.As(err, &verify):
+		return fmt.Sprintf("%s shows a certificate that is not valid for it (%s); check the server address, certificate-authority and tls-server-name in the kubeconfig, "+
+			"and this machine's clock", at, flat(verify.Err))
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return at + " does not speak TLS; check the scheme and port in the kubeconfig"
 	case errors.As(err, &alert):
@@ -148,15 +145,6 @@ func connLost(err error) bool {
 	}, func(text string) bool { return strings.Contains(err.Error(), text) })
 	return http2 || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, net.ErrClosed)
-}
-
-// withoutURL drops the "Get https://…:" that net/http puts before an error.
-func withoutURL(err error) error {
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		return ue.Err
-	}
-	return err
 }
 
 func hostOf(server string) string {

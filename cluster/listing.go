@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,16 +14,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const (
-	// listingMost is how many objects of one namespace, or of all, a Listing has.
-	listingMost = 500
-	// listingMax bounds the bytes of an answer, beside the objects.
-	listingMax = 16 << 20
+// listingMost is how many objects of one namespace, or of all, a Listing has.
+const listingMost = 500
 
-	asTable    = "application/json;as=Table;v=v1;g=meta.k8s.io"
-	asServed   = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-	apiGroups  = "/apis"
-	coreGroups = "/api"
+// Media types of answers.
+const (
+	asTable  = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	asServed = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	asNames  = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
 // Listing is the objects of one kind as the API server prints them for kubectl get. Its
@@ -82,39 +81,21 @@ func (r resource) full() string {
 // kindCalled finds a kind by its name: singular, plural, short, or with its group.
 func (c *Client) kindCalled(ctx context.Context, word string) (*served, error) {
 	var all []served
-	for _, path := range []string{coreGroups, apiGroups} {
-		body, err := read(ctx, c.get().AbsPath(path).SetHeader("Accept", asServed), listingMax)
+	for _, path := range []string{"/api", "/apis"} {
 		var list apidiscoveryv2.APIGroupDiscoveryList
-		if err == nil {
-			err = json.Unmarshal(body, &list)
-		}
-		if err == nil && list.Kind != "APIGroupDiscoveryList" {
-			return nil, fmt.Errorf("this API server does not list its kinds: Kubernetes 1.30 and later do")
-		}
-		if err != nil {
+		if err := fetch(ctx, c.get().AbsPath(path), asServed, &list); err != nil {
 			return nil, sentence("the kinds that the API server serves can't be read: "+c.because(ctx, err), err)
+		}
+		if list.Kind != "APIGroupDiscoveryList" {
+			return nil, errors.New("this API server does not list its kinds: Kubernetes 1.30 and later do")
 		}
 		all = append(all, servedOf(&list)...)
 	}
 	i := slices.IndexFunc(all, func(k served) bool { return slices.Contains(k.names, word) })
 	if i < 0 {
-		return nil, fmt.Errorf("the API server serves no kind %q%s", harmless(word), near(all, word))
+		return nil, fmt.Errorf("the API server serves no kind %q; kubectl api-resources lists all", harmless(word))
 	}
 	return &all[i], nil
-}
-
-// near lists the kinds whose names contain a word.
-func near(all []served, word string) string {
-	var names []string
-	for _, k := range all {
-		if strings.Contains(k.plural, word) && len(names) < 5 {
-			names = append(names, harmless(k.full()))
-		}
-	}
-	if names == nil {
-		return "; kubectl api-resources lists all"
-	}
-	return "; it serves " + strings.Join(names, ", ")
 }
 
 // servedOf lists the kinds that can be listed, each in its preferred version.
@@ -182,13 +163,9 @@ func (c *Client) at(r resource, namespace string) *rest.Request {
 
 // addTable adds the objects of a namespace.
 func (c *Client) addTable(ctx context.Context, out *Listing, k *served, kind Kind, namespace string) error {
-	body, err := read(ctx, c.at(k.resource, namespace).SetHeader("Accept", asTable).Param("limit", strconv.Itoa(listingMost)), listingMax)
-	if err != nil {
-		return err
-	}
 	var t metav1.Table
-	if err := json.Unmarshal(body, &t); err != nil || t.Kind != "Table" {
-		return fmt.Errorf("lightsout cannot parse the answer, or it is longer than %d MiB", listingMax>>20)
+	if err := fetch(ctx, c.at(k.resource, namespace).Param("limit", strconv.Itoa(listingMost)), asTable, &t); err != nil {
+		return err
 	}
 	var shown []int
 	out.Columns = nil

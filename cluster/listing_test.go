@@ -46,7 +46,7 @@ func TestAnyKindIsListed(t *testing.T) {
 			t.Errorf("%s: %+v", word, l)
 		}
 	}
-	for word, want := range map[string]string{"wg": "widgets.example.org can't be listed: forbidden; the user needs list on widgets", "dget": "it serves widgets.example.org", "none": "kubectl api-resources"} {
+	for word, want := range map[string]string{"wg": "widgets.example.org can't be listed: forbidden; the user needs list on widgets", "none": "kubectl api-resources"} {
 		if _, err := c.List(t.Context(), word, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", word, err)
 		}

@@ -85,13 +85,7 @@ func (n *Node) drop(s *state, seen time.Time) {
 	x := *old
 	x.Gone, x.Changed = seen, seen
 	s.t.nodes.set(&x)
-	s.showDeleted(seen, func() {
-		if n := s.node(x.Name); n != nil && n.Gone.Equal(seen) {
-			s.t.nodes.del(n)
-		}
-	})
-	s.transit(Transition{Subject: nodeRef(old), Change: ChangeNode, From: nodeStatus(old), Was: old.health(), Cause: CauseDeleted, When: At(seen)})
-	s.dirty = true
+	s.ended(Transition{Subject: nodeRef(old), Change: ChangeNode, From: nodeStatus(old), Was: old.health(), When: At(seen)})
 }
 
 func diffNode(old, n *Node, report func(kind Change, from, to, why string, at time.Time)) {

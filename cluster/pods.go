@@ -95,13 +95,7 @@ func (p *Pod) drop(s *state, seen time.Time) {
 	x := *old
 	x.Gone, x.Changed = seen, seen
 	s.t.setPod(&x)
-	s.showDeleted(seen, func() {
-		if p := s.t.pod(x.Key); p != nil && p.Gone.Equal(seen) {
-			s.t.delPod(p)
-		}
-	})
-	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", When: At(seen)})
-	s.dirty = true
+	s.ended(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Why: "deleted", When: At(seen)})
 }
 
 // causeOf returns why a pod changed, if its node is the cause.
@@ -169,14 +163,7 @@ func (d *Deployment) drop(s *state, seen time.Time) {
 	x.Gone, x.Changed = seen, seen
 	x.Word = deploymentWord(&x)
 	s.t.deployments.set(&x)
-	s.showDeleted(seen, func() {
-		if d := s.deployment(x.Key); d != nil && d.Gone.Equal(seen) {
-			s.t.deployments.del(d)
-		}
-	})
-	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Change: ChangeStatus, From: old.Word, Was: deploymentHealths[old.Word],
-		Cause: CauseDeleted, Why: "deleted", When: At(seen)})
-	s.dirty = true
+	s.ended(Transition{Subject: Ref{KindDeployment, x.Key}, Change: ChangeStatus, From: old.Word, Was: deploymentHealths[old.Word], Why: "deleted", When: At(seen)})
 }
 
 func available(d *Deployment) string { return fmt.Sprintf("%d/%d", d.Available, d.Replicas) }

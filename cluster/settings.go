@@ -40,7 +40,7 @@ type Settings struct {
 	// UnhealthyZone is --unhealthy-zone-threshold, a share from 0 to 1.
 	UnhealthyZone Setting[float64] `json:"unhealthy_zone"`
 	// LargeCluster is --large-cluster-size-threshold, in nodes of a zone.
-	LargeCluster Setting[int] `json:"large_cluster"`
+	LargeCluster Setting[float64] `json:"large_cluster"`
 	// NotReadyToleration and UnreachableToleration are kube-apiserver's
 	// --default-not-ready-toleration-seconds and
 	// --default-unreachable-toleration-seconds. A pod's own tolerations win.
@@ -79,7 +79,7 @@ func DefaultSettings(serverVersion string) Settings {
 		EvictionRate:          Setting[float64]{0.1, Assumed},
 		SecondaryEvictionRate: Setting[float64]{0.01, Assumed},
 		UnhealthyZone:         Setting[float64]{0.55, Assumed},
-		LargeCluster:          Setting[int]{50, Assumed},
+		LargeCluster:          Setting[float64]{50, Assumed},
 		NotReadyToleration:    Setting[time.Duration]{300 * time.Second, Assumed},
 		UnreachableToleration: Setting[time.Duration]{300 * time.Second, Assumed},
 		StatusUpdate:          Setting[time.Duration]{defaultStatusUpdate, Assumed},
@@ -114,7 +114,8 @@ func settingsFromArgs(component string, args []string) Settings {
 	var s Settings
 	times := map[string]*Setting[time.Duration]{"node-monitor-grace-period": &s.GracePeriod, "node-monitor-period": &s.MonitorPeriod}
 	numbers := map[string]*Setting[float64]{
-		"node-eviction-rate": &s.EvictionRate, "secondary-node-eviction-rate": &s.SecondaryEvictionRate, "unhealthy-zone-threshold": &s.UnhealthyZone,
+		"node-eviction-rate": &s.EvictionRate, "secondary-node-eviction-rate": &s.SecondaryEvictionRate,
+		"unhealthy-zone-threshold": &s.UnhealthyZone, "large-cluster-size-threshold": &s.LargeCluster,
 	}
 	unit := ""
 	if component == apiServer {
@@ -140,9 +141,6 @@ func settingsFromArgs(component string, args []string) Settings {
 			if f, err := strconv.ParseFloat(value, 64); err == nil && f >= 0 {
 				*to = Setting[float64]{f, component}
 			}
-		}
-		if n, err := strconv.Atoi(value); name == "large-cluster-size-threshold" && component == controllerManager && err == nil && n >= 0 {
-			s.LargeCluster = Setting[int]{n, component}
 		}
 	}
 	return s

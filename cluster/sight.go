@@ -27,10 +27,6 @@ func (b Blind) Reason() string {
 	return "the API server did not answer"
 }
 
-// HidAfter reports whether the span hid something from lightsout after that time, or ended
-// so shortly before it that lightsout may see only now what it hid.
-func (b Blind) HidAfter(at time.Time) bool { return b.To.IsZero() || !b.To.Add(delivery).Before(at) }
-
 const (
 	// lookEvery is how often a Sight is to look.
 	lookEvery = time.Second
@@ -111,17 +107,17 @@ func (s *Snapshot) Blind() []Blind {
 	if s.traffic != nil {
 		s.traffic.wantWatched()
 	}
-	return s.blind
+	return s.contents.Blind
 }
 
 // When is when something became so that a watch delivered at by; source is the time that its object
 // gives, by this machine's clock, zero if it gives none.
-func (s *Snapshot) When(by, source time.Time) When { return within(s.blind, by, source) }
+func (s *Snapshot) When(by, source time.Time) When { return within(s.contents.Blind, by, source) }
 
 // within is When by the blind spans. What is delivered shortly after a span may be of that span.
 func within(spans []Blind, by, source time.Time) When {
 	for _, b := range spans {
-		if !b.From.After(by) && b.HidAfter(by) {
+		if !b.From.After(by) && (b.To.IsZero() || !b.To.Add(delivery).Before(by)) {
 			return When{After: b.From, By: by}.Dated(source)
 		}
 	}

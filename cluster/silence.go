@@ -25,7 +25,7 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (silentFor time.Duration, sile
 	if n.Ready == TriUnknown || n.Overdue {
 		return silentFor, true
 	}
-	at, ok := overdueAt(n, s.heartbeatsSince)
+	at, ok := overdueAt(n, s.HeartbeatsSince)
 	if !ok {
 		return silentFor, false
 	}
@@ -36,7 +36,7 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (silentFor time.Duration, sile
 // seeingUntil is the latest moment up to now for which a missing heartbeat means
 // something.
 func seeingUntil(s *Snapshot, now time.Time) time.Time {
-	for _, limit := range []time.Time{heartbeatsComplete(s), s.heartbeatsUntil} {
+	for _, limit := range []time.Time{heartbeatsComplete(s), s.HeartbeatsUntil} {
 		if !limit.IsZero() && limit.Before(now) {
 			now = limit
 		}

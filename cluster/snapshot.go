@@ -15,6 +15,27 @@ import (
 // nothing else changes. It is safe for concurrent use; the slices and pointers that its
 // methods return are shared, and must not be changed.
 type Snapshot struct {
+	contents // without its slices: methods give the objects
+	// SettingsRead: lightsout has read the control plane's own pods, whose arguments
+	// contain settings, or may not read them.
+	SettingsRead bool
+
+	traffic *traffic // nil outside a Watcher
+
+	nodes       view[Node]
+	deployments view[Deployment]
+	endpoints   view[Endpoints]
+	pods        view[Pod] // by namespace, name
+	byNode      view[Pod] // by node, namespace, name
+	byOwner     view[Pod] // by namespace, deployment, name
+	objects     view[Object]
+}
+
+type contents = Contents
+
+// Contents is a Snapshot in plain slices, in any order: what NewSnapshot makes
+// one from, for tests and for a replay, and what Snapshot.Contents gives back.
+type Contents struct {
 	// Version grows by one with every Snapshot of a Watcher.
 	Version uint64
 	// At is when the Snapshot was made, by our clock.
@@ -27,34 +48,8 @@ type Snapshot struct {
 	// Access describes how far lightsout can read each kind. A kind that is missing has
 	// not been tried yet.
 	Access map[Kind]Access
-	// Settings are the control plane's timings in force.
-	Settings Settings
-	// SettingsRead: lightsout has read the control plane's own pods, whose arguments
-	// contain settings, or may not read them.
-	SettingsRead bool
-
-	heartbeatsSince, heartbeatsUntil time.Time
-	blind                            []Blind
-	traffic                          *traffic // nil outside a Watcher
-
-	nodes       view[Node]
-	deployments view[Deployment]
-	endpoints   view[Endpoints]
-	pods        view[Pod] // by namespace, name
-	byNode      view[Pod] // by node, namespace, name
-	byOwner     view[Pod] // by namespace, deployment, name
-	objects     view[Object]
-}
-
-// Contents is a Snapshot in plain slices, in any order: what NewSnapshot makes
-// one from, for tests and for a replay, and what Snapshot.Contents gives back.
-type Contents struct {
-	Version                        uint64
-	At                             time.Time
-	Context, Server, ServerVersion string
-	Link                           Link
-	Access                         map[Kind]Access
-	// Settings left zero are filled with DefaultSettings(ServerVersion).
+	// Settings are the control plane's timings in force. Those left zero are filled with
+	// DefaultSettings(ServerVersion).
 	Settings Settings
 	// HeartbeatsSince is since when leases have been watched without a gap;
 	// a node's silence is not concluded from before it. Zero: always.
@@ -76,33 +71,26 @@ type Contents struct {
 // deployment without a Word is given one, on a copy.
 func NewSnapshot(c Contents) *Snapshot {
 	b := NewBuilder()
-	for _, n := range c.Nodes {
-		b.SetNode(n)
-	}
-	for _, d := range c.Deployments {
-		b.SetDeployment(d)
-	}
-	for _, e := range c.Endpoints {
-		b.SetEndpoints(e)
-	}
-	for _, p := range c.Pods {
-		b.SetPod(p)
-	}
-	for _, o := range c.Objects {
-		b.t.objects.set(o)
-	}
+	each(c.Nodes, b.SetNode)
+	each(c.Deployments, b.SetDeployment)
+	each(c.Endpoints, b.SetEndpoints)
+	each(c.Pods, b.SetPod)
+	each(c.Objects, b.t.objects.set)
 	return b.Snapshot(c)
+}
+
+func each[T any](all []T, put func(T)) {
+	for _, x := range all {
+		put(x)
+	}
 }
 
 // Contents gives the Snapshot as plain slices, each sorted.
 func (s *Snapshot) Contents() Contents {
-	return Contents{
-		Version: s.Version, At: s.At,
-		Context: s.Context, Server: s.Server, ServerVersion: s.ServerVersion,
-		Link: linkOf(s), Access: s.Access, Settings: s.Settings,
-		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil, Blind: s.blind,
-		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(), Objects: s.objects.all(),
-	}
+	c := s.contents
+	c.Link.LastContact, c.Link.Ahead = s.Contact(), s.Ahead()
+	c.Nodes, c.Deployments, c.Pods, c.Endpoints, c.Objects = s.Nodes(), s.Deployments(), s.Pods(), s.Endpoints(), s.objects.all()
+	return c
 }
 
 // WithCordoned returns the Snapshot as it would be with these nodes cordoned: the same one if all
@@ -149,12 +137,6 @@ func (s *Snapshot) Ahead() time.Duration {
 		return s.traffic.ahead()
 	}
 	return s.Link.Ahead
-}
-
-func linkOf(s *Snapshot) Link {
-	l := s.Link
-	l.LastContact, l.Ahead = s.Contact(), s.Ahead()
-	return l
 }
 
 // Age returns how old the data of a kind is: the time since the last contact while the
@@ -206,7 +188,7 @@ func (s *Snapshot) Nodes() []*Node { return s.nodes.all() }
 func (s *Snapshot) SameNodes(o *Snapshot) bool { return s.nodes.whole == o.nodes.whole }
 
 // Node returns the node of this name, nil if there is none.
-func (s *Snapshot) Node(name string) *Node { return nodeNamed(s.nodes, name) }
+func (s *Snapshot) Node(name string) *Node { return keyed(s.nodes, Key{Name: name}) }
 
 // Boot returns what tells whether a node has booted; nothing for nil.
 func (s *Snapshot) Boot(n *Node) (now outage.Now) {

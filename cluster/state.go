@@ -52,11 +52,10 @@ type state struct {
 	nextLook  time.Time // of sight
 }
 
-// expiry says when something that was deleted ceases to be shown, and takes it
-// away.
+// expiry is when an object that is gone ceases to be shown.
 type expiry struct {
-	end    time.Time
-	remove func()
+	Ref
+	gone time.Time
 }
 
 func newState(w *Watcher, sources ...*source) *state {
@@ -139,7 +138,7 @@ func (s *state) untilDue(now time.Time) time.Duration {
 		earlier(s.published.Add(publishEvery))
 	}
 	if len(s.expiries) > 0 {
-		earlier(s.expiries[0].end)
+		earlier(s.expiries[0].gone.Add(shownFor))
 	}
 	earlier(s.nextCheck)
 	earlier(s.nextLook)
@@ -156,14 +155,12 @@ func (s *state) publish(now time.Time) {
 	if link.State != LinkDisconnected {
 		link.LastContact = s.w.client.traffic.contact()
 	}
-	snap := &Snapshot{
+	snap := &Snapshot{contents: Contents{
 		Version: s.version, At: now,
 		Context: cfg.Context, Server: cfg.Server, ServerVersion: s.serverVersion,
-		Link: link, Access: s.access, Settings: s.settings, SettingsRead: s.settingsRead,
-		heartbeatsSince: s.heartbeatsFrom, heartbeatsUntil: s.heartbeatsTo,
-		blind:   s.sight.spans,
-		traffic: s.w.client.traffic,
-	}
+		Link: link, Access: s.access, Settings: s.settings,
+		HeartbeatsSince: s.heartbeatsFrom, HeartbeatsUntil: s.heartbeatsTo, Blind: s.sight.spans,
+	}, SettingsRead: s.settingsRead, traffic: s.w.client.traffic}
 	s.t.freezeInto(snap)
 	s.w.snapshot.Store(snap)
 	select {
@@ -174,18 +171,29 @@ func (s *state) publish(now time.Time) {
 
 // expire removes the objects whose time to stay visible is over.
 func (s *state) expire(now time.Time) {
-	for len(s.expiries) > 0 && !s.expiries[0].end.After(now) {
-		s.expiries[0].remove()
+	for len(s.expiries) > 0 && !s.expiries[0].gone.Add(shownFor).After(now) {
+		x := s.expiries[0]
+		n, d, p := s.node(x.Name), s.deployment(x.Key), s.t.pod(x.Key)
+		switch {
+		case x.Kind == KindNode && n != nil && n.Gone.Equal(x.gone):
+			s.t.nodes.del(n)
+		case x.Kind == KindDeployment && d != nil && d.Gone.Equal(x.gone):
+			s.t.deployments.del(d)
+		case x.Kind == KindPod && p != nil && p.Gone.Equal(x.gone):
+			s.t.delPod(p)
+		}
 		s.expiries, s.dirty = s.expiries[1:], true
 	}
 }
 
-// showDeleted shows a deleted object for a while, and then removes it.
-func (s *state) showDeleted(gone time.Time, remove func()) {
-	s.expiries = append(s.expiries, expiry{gone.Add(shownFor), remove})
+// ended shows an object that is gone for a while, and tells the sink.
+func (s *state) ended(t Transition) {
+	s.expiries = append(s.expiries, expiry{t.Subject, t.When.By})
+	t.Cause, s.dirty = CauseDeleted, true
+	s.transit(t)
 }
 
-func (s *state) node(name string) *Node { return nodeNamed(s.t.nodes.view, name) }
+func (s *state) node(name string) *Node { return keyed(s.t.nodes.view, Key{Name: name}) }
 
 func (s *state) deployment(k Key) *Deployment { return keyed(s.t.deployments.view, k) }
 

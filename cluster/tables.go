@@ -36,13 +36,6 @@ func newTables() *tables {
 
 func (t *tables) pod(k Key) *Pod { return keyed(t.pods.view, k) }
 
-func nodeNamed(v view[Node], name string) *Node {
-	if n := v.first(func(n *Node) bool { return n.Name >= name }); n != nil && n.Name == name {
-		return n
-	}
-	return nil
-}
-
 // keyed gives the object of this key in a view that is sorted by keys.
 func keyed[T any, P interface {
 	*T

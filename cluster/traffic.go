@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -108,16 +109,13 @@ func (t *traffic) dialer(l line, dial Dialer) Dialer {
 // A connection whose other end is gone without a word would hold its requests
 // for the better part of a minute.
 func (t *traffic) cut(l line) {
-	var conns []*heldConn
 	t.mu.Lock()
-	for c := range t.conns {
-		if c.on == l {
-			conns = append(conns, c)
-		}
-	}
+	conns := maps.Clone(t.conns)
 	t.mu.Unlock()
-	for _, c := range conns {
-		c.Close()
+	for c := range conns {
+		if c.on == l {
+			c.Close()
+		}
 	}
 }
 
@@ -170,7 +168,7 @@ func (t *traffic) wrap(l line, rt http.RoundTripper) http.RoundTripper {
 		}
 		if err == nil && resp.StatusCode < 400 {
 			t.answered[l].set(time.Now())
-			resp.Body = &notedBody{resp.Body, t, l}
+			resp.Body = &notedBody{resp.Body, &t.answered[l]}
 		}
 		return resp, err
 	})
@@ -182,14 +180,13 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 type notedBody struct {
 	io.ReadCloser
-	of *traffic
-	on line
+	at *stamp
 }
 
 func (b *notedBody) Read(buf []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buf)
 	if n > 0 {
-		b.of.answered[b.on].set(time.Now())
+		b.at.set(time.Now())
 	}
 	return n, err
 }

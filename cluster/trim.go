@@ -208,7 +208,7 @@ func trimPod(p *corev1.Pod) *Pod {
 	_, out.Static = p.Annotations[staticPodMirror]
 	out.UnreachableFor = toleratedFor(p.Spec.Tolerations, TaintUnreachable)
 	out.NotReadyFor = toleratedFor(p.Spec.Tolerations, TaintNotReady)
-	out.LocalData = hasLocalData(p)
+	out.LocalData = slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
 	for i := range p.Spec.Containers {
 		ct := &p.Spec.Containers[i]
 		out.CPUMilli += ct.Resources.Requests.Cpu().MilliValue()

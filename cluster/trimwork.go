@@ -50,26 +50,15 @@ const (
 	knativeRevision = "serving.knative.dev/revision"
 )
 
-// Knative's annotations have had two spellings; both are still accepted.
-var (
-	minScaleKeys = []string{"autoscaling.knative.dev/min-scale", "autoscaling.knative.dev/minScale"}
-	maxScaleKeys = []string{"autoscaling.knative.dev/max-scale", "autoscaling.knative.dev/maxScale"}
-)
-
 func knativeOf(d *appsv1.Deployment) *Knative {
-	template := d.Spec.Template.ObjectMeta
-	label := func(key string) string { return word(cmp.Or(d.Labels[key], template.Labels[key])) }
-	scale := func(keys []string) (n int) {
-		for _, notes := range []map[string]string{d.Annotations, template.Annotations} {
-			for _, key := range keys {
-				n = cmp.Or(n, natural(notes[key]))
-			}
-		}
-		return n
+	// Knative's annotations have had two spellings; both are still accepted.
+	scale := func(of string) int {
+		const prefix = "autoscaling.knative.dev/"
+		return cmp.Or(natural(d.Annotations[prefix+of+"-scale"]), natural(d.Annotations[prefix+of+"Scale"]))
 	}
 	k := &Knative{
-		Service: label(knativeService), Revision: label(knativeRevision),
-		MinScale: scale(minScaleKeys), MaxScale: scale(maxScaleKeys),
+		Service: word(d.Labels[knativeService]), Revision: word(d.Labels[knativeRevision]),
+		MinScale: scale("min"), MaxScale: scale("max"),
 	}
 	if k.Revision == "" {
 		return nil

@@ -78,20 +78,15 @@ const (
 	ChangeEvent Change = "event"
 )
 
-// Changes lists the aspects that can change.
-var Changes = []Change{ChangeStatus, ChangeBoot, ChangeTaint, ChangeReady, ChangeEndpoints, ChangeReplicas, ChangeNode,
-	ChangeCordon, ChangeHeartbeat, ChangeTraffic, ChangeEvent}
-
 // Words of Transitions that others read.
 const (
 	heartbeatOnTime  = "on time"
 	heartbeatOverdue = "overdue"
 
-	WordReady       = "Ready"
-	WordNotReady    = "NotReady"
-	WordUnknown     = "Unknown"
-	WordRunning     = "Running"
-	WordTerminating = "Terminating"
+	WordReady    = "Ready"
+	WordNotReady = "NotReady"
+	WordUnknown  = "Unknown"
+	WordRunning  = "Running"
 )
 
 // Transition is one observed change of one thing: a node's status, a pod's
@@ -344,8 +339,7 @@ type Pod struct {
 	LocalData bool `json:"local_data,omitzero"`
 	// CPUMilli is the sum of the containers' CPU requests.
 	CPUMilli int64 `json:"cpu_milli,omitzero"`
-	// Ports names the container ports, e.g. 8012 "queue-port"; used to find a
-	// metrics port. Sorted by number.
+	// Ports are the container ports, sorted; records keep them.
 	Ports []int32 `json:"ports,omitzero"`
 	// Spec decides which node the pod gets. Records leave it out.
 	Spec    Spec      `json:"-"`

@@ -303,7 +303,7 @@ func TestLinkErrorsAreOneSentence(t *testing.T) {
 		"refused":      {writeKubeconfig(t, "https://127.0.0.1:1", ""), "127.0.0.1:1 refuses connections"},
 		"no proxy":     {writeKubeconfig(t, f.URL, "proxy-url: socks5://127.0.0.1:1"), "the proxy socks5://127.0.0.1:1 can't be reached (connection refused); start it"},
 		"no way on":    {writeKubeconfig(t, f.URL, "proxy-url: http://ops:secret-token@"+strings.TrimPrefix(plain.URL, "http://")), "cannot be reached through the proxy http://127.0.0.1:"},
-		"other CA":     {writeKubeconfig(t, f.URL, ""), "certificate authority did not sign"},
+		"other CA":     {writeKubeconfig(t, f.URL, ""), "signed by unknown authority); check the server address, certificate-authority"},
 		"not TLS":      {writeKubeconfig(t, strings.Replace(plain.URL, "http:", "https:", 1), ""), "does not speak TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -131,9 +131,9 @@ func apiPod(name, node string, ready corev1.ConditionStatus) *corev1.Pod {
 func apiDeployment(available int32) *appsv1.Deployment {
 	n := int32(16)
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", Labels: map[string]string{knativeService: "web", knativeRevision: "web-00001"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", Labels: map[string]string{knativeService: "web", knativeRevision: "web-00001"},
+			Annotations: map[string]string{"autoscaling.knative.dev/minScale": "16", "autoscaling.knative.dev/max-scale": "16"}},
 		Spec: appsv1.DeploymentSpec{Replicas: &n, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"autoscaling.knative.dev/minScale": "16", "autoscaling.knative.dev/max-scale": "16"}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: queueProxy, Env: []corev1.EnvVar{
 				{Name: "CONTAINER_CONCURRENCY", Value: "1"}, {Name: "REVISION_TIMEOUT_SECONDS", Value: "1800"}}}}},
 		}},

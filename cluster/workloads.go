@@ -39,10 +39,6 @@ const (
 	WordEmpty     = "Empty"
 )
 
-// WorkloadKinds are the kinds of Snapshot.Workloads, in the order in which they are
-// shown.
-var WorkloadKinds = []Kind{KindStatefulSet, KindDaemonSet, KindJob, KindService}
-
 // Workloads gives the workloads of a kind by namespace and name. Its cost follows their
 // number. The services are those that have an endpoint slice: all but those without a
 // selector.
@@ -55,11 +51,8 @@ func (s *Snapshot) Workloads(kind Kind) []*Workload {
 		return out
 	}
 	for _, o := range s.Objects(kind) {
-		switch v := o.Value.(type) {
-		case *Workload:
-			out = append(out, v)
-		case *batchv1.Job:
-			out = append(out, jobOf(o.Key, v))
+		if w := workloadOf(o.Key, o.Value); w != nil {
+			out = append(out, w)
 		}
 	}
 	return out
@@ -73,12 +66,16 @@ func (s *Snapshot) Workload(ref Ref) *Workload {
 		}
 		return nil
 	}
-	all := s.Workloads(ref.Kind)
-	i, found := slices.BinarySearchFunc(all, ref.Key, func(w *Workload, k Key) int { return w.Compare(k) })
-	if !found {
-		return nil
+	return workloadOf(ref.Key, s.object(ref.Kind, ref.Key))
+}
+
+// workloadOf returns the workload in an Object's value; nil if there is none.
+func workloadOf(k Key, value any) *Workload {
+	if j, ok := value.(*batchv1.Job); ok {
+		return jobOf(k, j)
 	}
-	return all[i]
+	w, _ := value.(*Workload)
+	return w
 }
 
 // controllerWord is the word of a workload whose pods should all run.

@@ -33,7 +33,7 @@ func TestWorkloadsAreSummedUp(t *testing.T) {
 	c.Endpoints = []*Endpoints{{Service: Key{"default", "a"}, Ready: 2, Total: 2}, {Service: Key{"default", "b"}, Ready: 1, Total: 2}, {Service: Key{"default", "c"}, Total: 2}, {Service: Key{"default", "d"}}}
 	s := NewSnapshot(c)
 	var got []string
-	for _, kind := range WorkloadKinds {
+	for _, kind := range []Kind{KindStatefulSet, KindDaemonSet, KindJob, KindService} {
 		for _, w := range s.Workloads(kind) {
 			got = append(got, fmt.Sprintf("%s %s %d/%d %s", w.Kind, w.Name, w.Ready, w.Desired, w.Word))
 			if s.Workload(w.Ref()) == nil {

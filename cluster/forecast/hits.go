@@ -53,8 +53,6 @@ type Hits struct {
 // Impact is what an outage does to one deployment.
 type Impact struct {
 	cluster.Key
-	// Pods of it on the selected nodes.
-	Pods int
 	// Wanted is spec.replicas; the available ones before and after.
 	Wanted, AvailableBefore, AvailableAfter int
 	// CapacityBefore and CapacityAfter are Snapshot.Capacity's; 0 and 0 when
@@ -213,7 +211,6 @@ func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.P
 		}
 		impacts[k] = im
 	}
-	im.Pods++
 	if !p.Serving() {
 		return
 	}

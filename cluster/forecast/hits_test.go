@@ -66,7 +66,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	if len(f.Nodes) != 2 {
 		t.Errorf("%+v", f.Nodes)
 	}
-	want := Impact{Key: key("default", "llm"), Pods: 8, Wanted: 16, AvailableBefore: 16, AvailableAfter: 8,
+	want := Impact{Key: key("default", "llm"), Wanted: 16, AvailableBefore: 16, AvailableAfter: 8,
 		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, MinScale: true, BelowMinimum: true, Knative: c.Deployments[0].Knative}
 	if len(h.Deployments) != 1 || h.Deployments[0] != want {
 		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)

@@ -169,13 +169,11 @@ func evictionsNext(all []Node, follow time.Duration, now time.Time) event {
 	if !first.After(now) {
 		out = fmt.Sprintf("pods of %s evicted any moment", who)
 	}
-	const most = 2
-	for i, e := range all[together:] {
-		if i == most {
-			out += fmt.Sprintf(", of %d more nodes by %s later", len(all)-together-most, text.Span(all[len(all)-1].Evicted.From.Sub(first)))
-			break
-		}
-		out += ", of " + e.Node + " " + later(e.Evicted.From.Sub(first))
+	switch others, last := len(all)-together, all[len(all)-1]; {
+	case others == 1:
+		out += ", of " + last.Node + " " + later(last.Evicted.From.Sub(first))
+	case others > 1:
+		out += fmt.Sprintf(", of %d more nodes by %s later", others, text.Span(last.Evicted.From.Sub(first)))
 	}
 	if follow > 0 {
 		out += ", the next node " + later(follow)

@@ -127,10 +127,10 @@ func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 			chosen = append(chosen, n)
 		}
 	}
-	for _, n := range downAlready(s, off) {
-		if !f.down[n.Name] {
-			f.away[n.Name] = true
-			f.already = append(f.already, n)
+	for _, name := range Down(s, off) {
+		if !f.down[name] {
+			f.away[name] = true
+			f.already = append(f.already, s.Node(name))
 		}
 	}
 	f.zones = zones(s, f.away)
@@ -145,24 +145,15 @@ func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 // Down names the nodes that are down already for a forecast by s: those that are silent or not
 // Ready, and those in off that exist, in order.
 func Down(s *cluster.Snapshot, off []string) (out []string) {
-	for _, n := range downAlready(s, off) {
+	out = slices.Clone(off)
+	for _, n := range s.Unwell(s.At) {
 		out = append(out, n.Name)
 	}
-	return out
-}
-
-// downAlready returns the nodes that are silent or not Ready, and those that off names, by
-// name.
-func downAlready(s *cluster.Snapshot, off []string) []*cluster.Node {
-	out := slices.Clone(s.Unwell(s.At))
-	for _, name := range off {
-		if n := s.Node(name); n != nil {
-			out = append(out, n)
-		}
-	}
-	out = slices.DeleteFunc(out, func(n *cluster.Node) bool { return !n.Gone.IsZero() })
-	slices.SortFunc(out, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(out, func(a, b *cluster.Node) bool { return a.Name == b.Name })
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(name string) bool {
+		n := s.Node(name)
+		return n == nil || !n.Gone.IsZero()
+	})
 }
 
 // limit simulates the eviction limiter of one zone.

@@ -149,11 +149,11 @@ func TestSettingsListSaysWhereEachValueComesFrom(t *testing.T) {
 	}
 	for name, want := range map[string]Setting{
 		"node-monitor-grace-period":                        {Value: "5s", Source: manager},
-		"node-monitor-period":                              {Value: "500ms", Source: manager},
+		"node-monitor-period":                              {Value: "0.5s", Source: manager},
 		"node-eviction-rate":                               {Value: "0.1", Source: cluster.Assumed},
 		"nodeLeaseDurationSeconds":                         {Value: "40s", Source: "lease"},
 		"shutdownGracePeriod":                              {Value: "0s", Source: cluster.Assumed, Why: "forbidden"},
-		"tolerationSeconds of " + cluster.TaintUnreachable: {Value: "20s to 300s", Source: "pod"},
+		"tolerationSeconds of " + cluster.TaintUnreachable: {Value: "20s and 300s", Source: "pod"},
 	} {
 		want.Name = name
 		if lines[name] != want {

@@ -1,12 +1,12 @@
 package forecast
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 // Setting is one timing in force, for people and records.
@@ -39,7 +39,7 @@ func Settings(s *cluster.Snapshot, deployment cluster.Key) []Setting {
 		{"node-eviction-rate", number(set.EvictionRate.Value), set.EvictionRate.Source, ""},
 		{"secondary-node-eviction-rate", number(set.SecondaryEvictionRate.Value), set.SecondaryEvictionRate.Source, ""},
 		{"unhealthy-zone-threshold", number(set.UnhealthyZone.Value), set.UnhealthyZone.Source, ""},
-		{"large-cluster-size-threshold", strconv.Itoa(set.LargeCluster.Value), set.LargeCluster.Source, ""},
+		{"large-cluster-size-threshold", number(set.LargeCluster.Value), set.LargeCluster.Source, ""},
 		{"default-not-ready-toleration-seconds", seconds(set.NotReadyToleration.Value), set.NotReadyToleration.Source, ""},
 		{"default-unreachable-toleration-seconds", seconds(set.UnreachableToleration.Value), set.UnreachableToleration.Source, ""},
 		leaseLine(s, kubelet("nodeLeaseDurationSeconds", set.LeaseDuration)),
@@ -70,34 +70,24 @@ func leaseLine(s *cluster.Snapshot, l Setting) Setting {
 	return l
 }
 
-// tolerations returns the range of the pods' tolerations.
+// tolerations lists how long the pods tolerate a taint.
 func tolerations(all []*cluster.Pod, of func(*cluster.Pod) time.Duration) string {
 	var limits []time.Duration
 	for _, p := range all {
-		if d := of(p); d >= 0 {
-			limits = append(limits, d)
+		limits = append(limits, max(of(p), -1))
+	}
+	slices.Sort(limits)
+	var out []string
+	for _, d := range slices.Compact(limits) {
+		if d < 0 {
+			out = append(out, "for ever")
+		} else {
+			out = append(out, seconds(d))
 		}
 	}
-	if len(limits) == 0 {
-		return "for ever"
-	}
-	least, most := slices.Min(limits), slices.Max(limits)
-	text := seconds(least)
-	if least != most {
-		text += " to " + seconds(most)
-	}
-	if forever := len(all) - len(limits); forever > 0 {
-		text += fmt.Sprintf(", %d of %d for ever", forever, len(all))
-	}
-	return text
+	return text.List(out)
 }
 
-// seconds writes a duration in seconds where it has whole ones.
-func seconds(d time.Duration) string {
-	if d%time.Second == 0 {
-		return strconv.Itoa(int(d/time.Second)) + "s"
-	}
-	return d.String()
-}
+func seconds(d time.Duration) string { return number(d.Seconds()) + "s" }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

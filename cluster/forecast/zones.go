@@ -27,7 +27,7 @@ type zone struct {
 
 // slowRate is the rate of evictions in a zone that is partially disrupted.
 func (z zone) slowRate(set cluster.Settings) float64 {
-	if z.Nodes > set.LargeCluster.Value {
+	if float64(z.Nodes) > set.LargeCluster.Value {
 		return set.SecondaryEvictionRate.Value
 	}
 	return 0

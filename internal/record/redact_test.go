@@ -113,8 +113,9 @@ func TestRedactionKeepsTheValuesOfTheFormat(t *testing.T) {
 	for p := power.ProofNone; p <= power.Proven; p++ {
 		values = append(values, p.String())
 	}
-	for _, k := range slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds) {
-		for _, c := range cluster.Changes {
+	for _, k := range slices.Concat(cluster.Kinds, []cluster.Kind{cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindService}, cluster.PlaceKinds) {
+		for _, c := range []cluster.Change{cluster.ChangeStatus, cluster.ChangeBoot, cluster.ChangeTaint, cluster.ChangeReady, cluster.ChangeEndpoints, cluster.ChangeReplicas,
+			cluster.ChangeNode, cluster.ChangeCordon, cluster.ChangeHeartbeat, cluster.ChangeTraffic, cluster.ChangeEvent} {
 			values = append(values, string(view.TransitionCode(cluster.Transition{Subject: cluster.Ref{Kind: k}, Change: c})))
 		}
 	}
