@@ -138,7 +138,7 @@ func (o *operation) offAfterRefusal(deadline context.Context) bool {
 		if r, err := o.poll(deadline); err == nil && r.State != Unknown {
 			o.last = r
 		}
-		if o.last.Proves(Off) && o.last.CountsFrom().After(o.arrival.Sent) {
+		if o.last.Proves(Off) && o.last.RequestedAt.After(o.arrival.Sent) {
 			return true
 		}
 	}

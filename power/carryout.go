@@ -286,7 +286,7 @@ func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error)
 	}
 	r, err := o.fleet.poll(ctx, m)
 	if err == nil && r.Proves(Off) && !o.shared {
-		o.wasOff = r.CountsFrom()
+		o.wasOff = r.RequestedAt
 	}
 	return r, err
 }
