@@ -27,20 +27,20 @@ func (s *Snapshot) AttachedAlone(namespace string, spec *corev1.PodSpec) (out []
 		if v.PersistentVolumeClaim == nil {
 			continue // an ephemeral volume is its pod's own
 		}
-		claim, _ := s.object(KindClaim, Key{namespace, v.PersistentVolumeClaim.ClaimName}).(*corev1.PersistentVolumeClaim)
+		claim, _ := s.Object(KindClaim, Key{namespace, v.PersistentVolumeClaim.ClaimName}).(*corev1.PersistentVolumeClaim)
 		if claim == nil {
 			continue
 		}
 		name := claim.Spec.VolumeName
-		if pv, _ := s.object(KindVolume, Key{Name: name}).(*corev1.PersistentVolume); pv != nil && s.attaches(pv) && oneNode(pv) {
+		if pv, _ := s.Object(KindVolume, Key{Name: name}).(*corev1.PersistentVolume); pv != nil && s.attaches(pv) && oneNode(pv) {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// object returns the value of one of Objects; nil if there is none.
-func (s *Snapshot) object(kind Kind, k Key) any {
+// Object returns the value of one of Objects; nil if there is none.
+func (s *Snapshot) Object(kind Kind, k Key) any {
 	x := &Object{Kind: kind, Key: k}
 	if o := s.objects.first(func(o *Object) bool { return !o.less(x) }); o != nil && o.Kind == kind && o.Key == k {
 		return o.Value
@@ -52,7 +52,7 @@ func (s *Snapshot) object(kind Kind, k Key) any {
 // can use it.
 func (s *Snapshot) attaches(pv *corev1.PersistentVolume) bool {
 	if csi := pv.Spec.CSI; csi != nil {
-		driver, _ := s.object(KindCSIDriver, Key{Name: csi.Driver}).(*storagev1.CSIDriver)
+		driver, _ := s.Object(KindCSIDriver, Key{Name: csi.Driver}).(*storagev1.CSIDriver)
 		// A driver without such an object is attached.
 		return !s.Access[KindCSIDriver].Forbidden && (driver == nil || driver.Spec.AttachRequired == nil || *driver.Spec.AttachRequired)
 	}

@@ -92,13 +92,10 @@ func (e *NotSentError) Unwrap() error { return e.Err }
 // ConflictError reports that the other side refused a request because of another one, which is
 // under way or has switched the machine. HTTP has status 409 for it. That other one may be this request itself, if
 // a proxy sent it twice: it counts as refused, like any other.
-type ConflictError struct{ Err error }
+type ConflictError struct{ Why string }
 
 // Error is the reason.
-func (e *ConflictError) Error() string { return e.Err.Error() }
-
-// Unwrap gives the reason.
-func (e *ConflictError) Unwrap() error { return e.Err }
+func (e *ConflictError) Error() string { return e.Why }
 
 const (
 	// refusedWithin is how long after its refusal a power API may still carry out a request to switch a
@@ -138,7 +135,7 @@ func (o *operation) offAfterRefusal(deadline context.Context) bool {
 		if r, err := o.poll(deadline); err == nil && r.State != Unknown {
 			o.last = r
 		}
-		if o.last.Proves(Off) && o.last.CountsFrom().After(o.arrival.Sent) {
+		if o.last.Proves(Off) && o.last.RequestedAt.After(o.arrival.Sent) {
 			return true
 		}
 	}

@@ -62,18 +62,12 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 	}
 	o.attempts++
 	o.again = o.action == ActionOn && fate != Accepted
-	isRefused := errors.As(err, new(*RefusedError))
-	final := isRefused || errors.Is(err, ErrCannot) || errors.Is(err, ErrNoMachine) || o.action != ActionOn
+	final := errors.As(err, new(*RefusedError)) || errors.Is(err, ErrCannot) || errors.Is(err, ErrNoMachine) || o.action != ActionOn
 	switch {
 	case fate == Accepted:
 		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
 	case fate == Unconfirmed:
 		o.answered(StageAccepted, err.Error(), "; polling the machine")
-	case o.action == ActionOn && isRefused && errors.As(err, new(*ConflictError)):
-		// Another request is under way, or the machine has another state by now: a controller may
-		// refuse every request for seconds after a power cut.
-		o.answered(StageSending, err.Error(), "; polling the machine, and asking again while it is off")
-		return o.await(ctx, deadline)
 	case final:
 		return o.refused(deadline, err)
 	default:
@@ -286,7 +280,7 @@ func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error)
 	}
 	r, err := o.fleet.poll(ctx, m)
 	if err == nil && r.Proves(Off) && !o.shared {
-		o.wasOff = r.CountsFrom()
+		o.wasOff = r.RequestedAt
 	}
 	return r, err
 }

@@ -35,8 +35,8 @@ type request struct {
 type sighting struct {
 	at    time.Time // when it was asked for: it proves nothing about later events
 	by    time.Time // when the answer was there: of two that overlap, nobody can tell which was true last
-	state string    // of State
-	proof string    // of Proof
+	state State
+	proof Proof
 	node  *outage.Now
 }
 
@@ -115,10 +115,10 @@ func stateOf(requests []*request) (e evidence) {
 			e.settle(func(r *request) bool {
 				return e.before(r).Seen(*s.node) == outage.Booted && (e.carriedOutBy(r, s.at) || e.off && r.bootCertain())
 			})
-		case s.state == On.String() && s.proof == Proven.String() && !s.at.Before(e.seenBy):
+		case s.state == On && s.proof == Proven && !s.at.Before(e.seenBy):
 			e.settle(func(r *request) bool { return e.carriedOutBy(r, s.at) })
 			e.off = false
-		case s.state == Off.String():
+		case s.state == Off:
 			e.seenOff(s)
 		}
 	}
@@ -137,13 +137,13 @@ func (e *evidence) request(r *request) {
 // waits for any more, counts as carried out late within carriedOut; afterwards somebody else has switched it off.
 func (e *evidence) seenOff(s sighting) {
 	if len(e.open) == 0 {
-		if s.proof != Proven.String() || s.at.After(e.last.underWay.Add(e.last.carriedOut)) {
+		if s.proof != Proven || s.at.After(e.last.underWay.Add(e.last.carriedOut)) {
 			return
 		}
 		e.open = []*request{e.last}
 	}
 	e.off, e.seenBy = true, s.by
-	if s.proof == Proven.String() {
+	if s.proof == Proven {
 		e.proven = s.at
 	}
 }

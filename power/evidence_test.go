@@ -189,7 +189,7 @@ func FuzzStateOf(f *testing.F) {
 		}
 		last := slices.MaxFunc(requests, (*request).compare)
 		for range rnd.IntN(6) {
-			s := sighting{at: second(rnd.IntN(60 * minute)), state: []State{On, Off, Unknown}[rnd.IntN(3)].String(), proof: []Proof{Presumed, Proven}[rnd.IntN(2)].String()}
+			s := sighting{at: second(rnd.IntN(60 * minute)), state: []State{On, Off, Unknown}[rnd.IntN(3)], proof: []Proof{Presumed, Proven}[rnd.IntN(2)]}
 			if rnd.IntN(4) == 0 {
 				s.node = &outage.Now{ID: fmt.Sprint("boot-", rnd.IntN(2)+1)}
 			}
@@ -208,14 +208,14 @@ func FuzzStateOf(f *testing.F) {
 			return
 		}
 		newest := slices.MaxFunc(seen, func(a, b sighting) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.state, b.state)) })
-		reading := newest.node == nil && newest.proof == Proven.String() && newest.at.After(last.arrival.Sent)
+		reading := newest.node == nil && newest.proof == Proven && newest.at.After(last.arrival.Sent)
 		within := !newest.at.After(last.underWay.Add(CarriedOutWithin))
 		switch is := state.standing(); {
-		case reading && newest.state == Off.String() && within && is != StandsOff:
+		case reading && newest.state == Off && within && is != StandsOff:
 			t.Errorf("%s, although it was last proven off", is)
-		case reading && newest.state == On.String() && is == StandsOff:
+		case reading && newest.state == On && is == StandsOff:
 			t.Errorf("%s, although it was last proven on", is)
-		case reading && newest.state == On.String() && !within && is != StandsOn:
+		case reading && newest.state == On && !within && is != StandsOn:
 			t.Errorf("%s, although it is on and no request can be carried out any more", is)
 		case !newest.at.After(last.arrival.Sent) && is != MayBeOff:
 			t.Errorf("%s, although nothing was seen since the request", is)

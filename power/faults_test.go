@@ -183,7 +183,7 @@ func TestFaultsAtEveryStep(t *testing.T) {
 			}
 		}, power.StageUncertain, "last seen unknown (Suspended, by the platform)", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
 		{"409 to the request", off, answering(409, ""),
-			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
+			power.StageFailed, "409 Conflict", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
 		{"403 to the request, carried out", off, answering(403, "PowerOFF"),
 			power.StageDone, "is off (PowerOFF), although the power API refused", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 		{"409 to the request, carried out by it or by another one", off, answering(409, "PowerOFF"),

@@ -184,12 +184,18 @@ func (r *request) sightings(e Entry) (seen []sighting) {
 		return nil
 	}
 	if !e.WasOff.IsZero() && certain {
-		seen = append(seen, sighting{at: e.WasOff, state: Off.String(), proof: Proven.String()})
+		seen = append(seen, sighting{at: e.WasOff, state: Off, proof: Proven})
 	}
 	if !e.RequestedAt.IsZero() && (certain || e.State == On.String()) {
-		seen = append(seen, sighting{at: e.RequestedAt, by: e.At, state: e.State, proof: e.Proof})
+		seen = append(seen, sighting{at: e.RequestedAt, by: e.At,
+			state: called(e.State, Unknown, On, Off, Transitioning), proof: called(e.Proof, ProofNone, Presumed, Proven)})
 	}
 	return seen
+}
+
+// called returns the value that has this word, or else the first one.
+func called[T fmt.Stringer](word string, values ...T) T {
+	return values[max(0, slices.IndexFunc(values, func(v T) bool { return v.String() == word }))]
 }
 
 // concerns reports whether a machine is the request's.

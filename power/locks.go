@@ -60,21 +60,14 @@ func (l *Locks) path(name string) string {
 // which is forbidden for others' files in a folder that all may write to.
 func openShared(path string, flags int, mode uint32) (int, error) {
 	flags |= unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	for range 3 {
-		fd, err := unix.Open(path, flags, 0)
-		if !errors.Is(err, unix.ENOENT) {
-			return fd, err
-		}
-		fd, err = unix.Open(path, flags|unix.O_CREAT|unix.O_EXCL, mode)
-		if err == nil {
-			_ = unix.Fchmod(fd, mode) // whatever the umask: others must be able to use it
-			return fd, nil
-		}
-		if !errors.Is(err, unix.EEXIST) {
-			return -1, err
-		}
+	fd, err := unix.Open(path, flags|unix.O_CREAT|unix.O_EXCL, mode)
+	if errors.Is(err, unix.EEXIST) {
+		return unix.Open(path, flags, 0)
 	}
-	return -1, unix.ENOENT
+	if err == nil {
+		_ = unix.Fchmod(fd, mode) // whatever the umask: others must be able to use it
+	}
+	return fd, err
 }
 
 // try takes one lock if it is free. Otherwise the error is errLocked and names the

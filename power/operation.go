@@ -123,7 +123,7 @@ func (o *operation) run(ctx context.Context) {
 	out := o.entry(EntryOutcome)
 	out.Stage, out.State, out.Proof, out.Text = stage, o.last.State.String(), o.last.Proof.String(), Clean(text)
 	out.Arrival = Arrival{o.arrival.Fate, o.arrival.Sent.UTC()}
-	out.RequestedAt = o.last.CountsFrom().UTC()
+	out.RequestedAt = o.last.RequestedAt.UTC()
 	if err := o.write(out); err != nil {
 		text += " (the journal may lack its outcome: " + Clean(err.Error()) + ")"
 	}

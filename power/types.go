@@ -48,12 +48,9 @@ type Reading struct {
 	// Detail is the driver's own word for it ("PowerOFF", "ssh answers"),
 	// already harmless for a terminal.
 	Detail string `json:"detail"`
-	// RequestedAt is when the poll was sent, and Arrived when its answer arrived. Sampled
-	// is when the machine was in that state, if the driver knows; otherwise it is zero,
-	// and the state is only certain to be no older than
-	// RequestedAt. Evidence counts from RequestedAt: an answer may be older than it looks.
+	// RequestedAt is when the poll was sent, and Arrived when its answer arrived. A reading is evidence
+	// as of RequestedAt: the answer may be older than it looks, and proves nothing about later events.
 	RequestedAt time.Time `json:"-"`
-	Sampled     time.Time `json:"-"`
 	Arrived     time.Time `json:"arrived"`
 	// NoAnswer: the state is Unknown because neither the machine nor the API for it
 	// answered, so that another driver's reading is not contradicted. An answer without
@@ -63,15 +60,6 @@ type Reading struct {
 
 // Proves reports whether the machine is proven to be in that state.
 func (r Reading) Proves(s State) bool { return r.State == s && r.Proof == Proven }
-
-// CountsFrom returns the time as of which a reading is evidence: it proves nothing
-// about later events.
-func (r Reading) CountsFrom() time.Time {
-	if !r.Sampled.IsZero() && r.Sampled.Before(r.RequestedAt) {
-		return r.Sampled
-	}
-	return r.RequestedAt
-}
 
 // With adds the driver's own word to a text, where there is one.
 func (r Reading) With(text string) string {

@@ -221,7 +221,7 @@ func (f *Forecast) WontLines(h Hits) []Line {
 	if h.evicted > 0 && !stopped {
 		out = append(out, Line{Text: "PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"})
 	}
-	if moved := len(h.Place.Moves); moved > 0 && !stopped {
+	if moved := h.Place.Moved; moved > 0 && !stopped {
 		say(pods(moved, "that moves stays where it is", "that move stay where they are") + " when the nodes return: a rollout restart spreads them again")
 	}
 	return out

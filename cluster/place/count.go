@@ -45,19 +45,6 @@ func (k *counter) count(into []int32, node int, n int32) {
 	}
 }
 
-// each is the topology in which every node is its own domain.
-func (w *World) each() *topology {
-	if t := w.tops[""]; t != nil {
-		return t
-	}
-	t := &topology{of: make([]int32, len(w.nodes)), names: make([]string, len(w.nodes))}
-	for i := range t.of {
-		t.of[i] = int32(i)
-	}
-	w.tops[""] = t
-	return t
-}
-
 // blocker keeps pods out of the domains where its count is not 0.
 type blocker struct {
 	*counter
@@ -138,7 +125,7 @@ func (w *World) portBlocker(c *class) []blocker {
 	if len(c.ports) == 0 {
 		return nil
 	}
-	return []blocker{{w.newCounter(w.each(), false, nil, func(x *class) bool {
+	return []blocker{{w.newCounter(w.topology(corev1.LabelHostname), false, nil, func(x *class) bool {
 		for _, a := range c.ports {
 			for _, b := range x.ports {
 				if portsMeet(a, b) {

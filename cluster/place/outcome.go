@@ -57,8 +57,8 @@ type Outcome struct {
 	Workloads []Workload
 	// Budgets lists, by key, the disruption budgets that the outage violates.
 	Budgets []Budget
-	// Moves lists the nodes that new pods get in one of the runs.
-	Moves []Move
+	// Moved is how many new pods get a node in one of the runs.
+	Moved int
 	// Unknown lists, one sentence each, what the forecast could not take into account.
 	Unknown []string
 }
@@ -112,12 +112,6 @@ type Budget struct {
 	cluster.Key
 	Healthy  Range
 	Required int
-}
-
-// Move is the node that a new pod gets.
-type Move struct {
-	Workload cluster.Key
-	Node     string
 }
 
 // Options change how Lose simulates an outage. With the zero value Lose chooses the
@@ -265,8 +259,15 @@ func (s *sum) take(r *run, first bool) {
 	s.explain(r)
 	s.attach(r)
 	s.protect(r)
-	if first {
-		s.moves(r)
+	if !first {
+		return
+	}
+	for _, pods := range r.more {
+		for _, p := range pods {
+			if !r.gone[p] {
+				s.o.Moved++
+			}
+		}
 	}
 }
 
@@ -301,16 +302,6 @@ func (s *sum) explain(r *run) {
 			s.reasons[i.workload] = map[string]int{}
 		}
 		s.reasons[i.workload][said[i.class]]++
-	}
-}
-
-func (s *sum) moves(r *run) {
-	for _, node := range slices.Sorted(maps.Keys(r.more)) {
-		for _, p := range r.more[node] {
-			if !r.gone[p] {
-				s.o.Moves = append(s.o.Moves, Move{p.workload, r.nodes[node].name})
-			}
-		}
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *preemption) do() bool {
 	}
 	for _, p := range best.pods {
 		r.remove(p)
-		r.quotas.spend(p.class, -1)
+		r.spend(p.class, -1)
 		f := r.fates.of(p.class)
 		f.victims++
 		f.unwait(p)

@@ -138,7 +138,7 @@ func (r *run) wake(nominated *item) {
 
 // jobFailed reports whether the Job of a waiting pod has failed meanwhile.
 func (r *run) jobFailed(i *item) bool {
-	if i.kind != "Job" || !r.jobs.owner(i.class).over {
+	if i.kind != "Job" || !r.job(i.class).over {
 		return false
 	}
 	r.fates.of(i.class).over++

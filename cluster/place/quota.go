@@ -9,23 +9,17 @@ import (
 	resources "k8s.io/component-helpers/resource"
 )
 
-// quotas are the ResourceQuotas by namespace, with their use during a run. It leaves out those with
-// scopes, and does not count pods that hang on lost nodes: the control plane forgets them some time
-// after their grace period (QuotaV1Pod in pkg/quota/v1/evaluator/core).
-type quotas struct {
-	of    map[string][]*corev1.ResourceQuota
-	spent map[*corev1.ResourceQuota]corev1.ResourceList
-}
-
 // spend takes a pod's share from the quotas of its namespace; sign -1 returns it. It
-// returns false, and takes nothing, when one of them has too little.
-func (all *quotas) spend(c *class, sign int64) bool {
-	for _, q := range all.of[c.namespace] {
-		used := all.spent[q]
+// returns false, and takes nothing, when one of them has too little. Pods that hang on lost nodes do
+// not count: the control plane forgets them some time after their grace period (QuotaV1Pod in
+// pkg/quota/v1/evaluator/core).
+func (r *run) spend(c *class, sign int64) bool {
+	for _, q := range r.quotas[c.namespace] {
+		used := r.spent[q]
 		if used == nil {
 			used = corev1.ResourceList{}
 			maps.Copy(used, q.Status.Used)
-			all.spent[q] = used
+			r.spent[q] = used
 		}
 		for name, hard := range q.Spec.Hard {
 			have := used[name]
@@ -36,12 +30,12 @@ func (all *quotas) spend(c *class, sign int64) bool {
 			}
 		}
 	}
-	for _, q := range all.of[c.namespace] {
+	for _, q := range r.quotas[c.namespace] {
 		for name := range q.Spec.Hard {
-			have, want := all.spent[q][name], counted(c, string(name))
+			have, want := r.spent[q][name], counted(c, string(name))
 			want.Mul(sign)
 			have.Add(want)
-			all.spent[q][name] = have
+			r.spent[q][name] = have
 		}
 	}
 	return true

@@ -57,22 +57,16 @@ type jobState struct {
 	over   bool
 }
 
-// jobStates holds the state of each Job that a run touches.
-type jobStates struct {
-	of  map[cluster.Key]*batchv1.Job
-	now map[cluster.Key]*jobState
-}
-
-// owner returns the state of the Job that owns the pods of a class.
-func (s *jobStates) owner(c *class) *jobState {
+// job returns the state of the Job that owns the pods of a class.
+func (r *run) job(c *class) *jobState {
 	k := cluster.Key{Namespace: c.namespace, Name: c.owner}
-	j := s.now[k]
+	j := r.jobs[k]
 	if j == nil {
-		j = &jobState{job: s.of[k]}
+		j = &jobState{job: object[batchv1.Job](r.World, cluster.KindJob, c.namespace, c.owner)}
 		if j.job != nil {
 			j.failed = j.job.Status.Failed
 		}
-		s.now[k] = j
+		r.jobs[k] = j
 	}
 	return j
 }
@@ -98,7 +92,7 @@ const backoff = 10 * time.Second
 // evict deletes a pod of a lost node, where it hangs until the node returns, unless the node
 // is out of service, and creates its successor.
 func (r *run) evict(p *pod, at time.Duration) {
-	r.quotas.spend(p.class, -1)
+	r.spend(p.class, -1)
 	if r.nodes[p.node].frees() {
 		r.remove(p)
 	} else {
@@ -149,7 +143,7 @@ func (f fates) keep(pods ...*pod) {
 // replaceJob counts a lost pod of a Job as failed. Beyond its backoff limit the Job
 // fails and its other pods end (pkg/controller/job).
 func (r *run) replaceJob(c *class, at time.Duration) {
-	j, f := r.jobs.owner(c), r.fates.of(c)
+	j, f := r.job(c), r.fates.of(c)
 	if j.job == nil {
 		r.create(r.item(c, at))
 		return
@@ -204,7 +198,7 @@ func (r *run) end(c *class) {
 		for _, p := range r.on(node) {
 			if p.class == c && !r.dead[node] {
 				r.remove(p)
-				r.quotas.spend(c, -1)
+				r.spend(c, -1)
 				f.over++
 				f.ended++
 				f.unwait(p)
@@ -221,7 +215,7 @@ func (r *run) end(c *class) {
 
 // create creates a pod if the quotas allow it, and queues it.
 func (r *run) create(i *item) {
-	if !r.quotas.spend(i.class, 1) {
+	if !r.spend(i.class, 1) {
 		r.unmade = append(r.unmade, i)
 		return
 	}

@@ -143,11 +143,10 @@ func (m *movers) certain(c *class) bool {
 			blocking += n
 		}
 	}
-	limits := m.limits[:0]
+	m.limits = m.limits[:0]
 	for i := range u.spreads {
-		limits = append(limits, m.bound(&u.spreads[i]))
+		m.limits = append(m.limits, m.bound(&u.spreads[i]))
 	}
-	m.limits = limits
 	kinds := 1.0 // resources that the others may use up, including the number of pods
 	for _, a := range c.requests {
 		if m.total[a.resource] > a.n {

@@ -51,16 +51,11 @@ type rules struct {
 	reluctant   []int64 // by node: untolerated PreferNoSchedule taints
 }
 
-// rulesOf returns the rules of a class.
+// rulesOf returns the rules of a class, which it compiles once.
 func (w *World) rulesOf(c *class) *rules {
-	if c.rules == nil {
-		w.compileRules(c)
+	if c.rules != nil {
+		return c.rules
 	}
-	return c.rules
-}
-
-// compileRules compiles the rules of a class.
-func (w *World) compileRules(c *class) {
 	c.labelSet()
 	r := &rules{}
 	c.rules = r
@@ -87,6 +82,7 @@ func (w *World) compileRules(c *class) {
 	r.affinity, r.alone = w.affinityCounters(c)
 	w.volumesOf(c, r)
 	w.score(c, r)
+	return r
 }
 
 // score collects the preferences of the class.

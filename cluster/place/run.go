@@ -31,16 +31,21 @@ type run struct {
 	first   int                // node at which the next search begins
 	wave    uint32             // of the pods that are evicted now
 
-	jobs    jobStates
-	quotas  quotas
-	queue   []*item  // pods that the scheduler will see
-	ready   []*item  // pods that it sees now
-	doomed  []*class // of Jobs that have failed, whose pods still run
-	sorted  bool     // the queue is sorted
-	asleep  []*item  // pods that found no node
-	unmade  []*item  // pods that a quota forbids
-	fates   fates
-	scoring scoring
+	jobs map[cluster.Key]*jobState
+	// spent is what the quotas have given.
+	spent map[*corev1.ResourceQuota]corev1.ResourceList
+
+	queue  []*item  // pods that the scheduler will see
+	ready  []*item  // pods that it sees now
+	doomed []*class // of Jobs that have failed, whose pods still run
+	sorted bool     // the queue is sorted
+	asleep []*item  // pods that found no node
+	unmade []*item  // pods that a quota forbids
+	fates  fates
+	// fits are the nodes that fit the pod that is scheduled now, and scores their scores.
+	fits   []int
+	scores []int64
+	parts  []int64 // scratch space: one score before it is scaled
 }
 
 // change is a change that counters have to apply.
@@ -53,12 +58,10 @@ type change struct {
 }
 
 func (w *World) newRun(seed uint64) *run {
-	r := &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
+	return &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
 		version: 1, gone: map[*pod]bool{}, hangs: map[*pod]bool{}, more: map[int][]*pod{},
-		active: map[int][]*counter{}, jobs: jobStates{of: w.jobs, now: map[cluster.Key]*jobState{}},
-		quotas: quotas{of: w.quotas, spent: map[*corev1.ResourceQuota]corev1.ResourceList{}}, fates: fates{}}
-	r.scoring.run = r
-	return r
+		active: map[int][]*counter{}, jobs: map[cluster.Key]*jobState{},
+		spent: map[*corev1.ResourceQuota]corev1.ResourceList{}, fates: fates{}}
 }
 
 // of returns the current counts of a counter.
@@ -236,7 +239,7 @@ func (r *run) find(c *class) int {
 		return -1
 	}
 	enough := sampled(len(r.nodes))
-	fits := r.scoring.fits[:0]
+	fits := r.fits[:0]
 	i := r.first
 	for range r.nodes {
 		if r.why(c, u, i) == "" {
@@ -249,14 +252,14 @@ func (r *run) find(c *class) int {
 			i = 0
 		}
 	}
-	r.first, r.scoring.fits = i, fits
+	r.first, r.fits = i, fits
 	switch len(fits) {
 	case 0:
 		return -1
 	case 1:
 		return fits[0]
 	}
-	return r.scoring.best(c, u)
+	return r.best(c, u)
 }
 
 // sampled is the number of fitting nodes at which the scheduler stops searching

@@ -2,17 +2,9 @@ package place
 
 import "math"
 
-// scoring compares the nodes that fit a pod, by the default profile's weights.
-type scoring struct {
-	*run
-	fits   []int
-	scores []int64 // by place in fits, as parts
-	parts  []int64 // scratch space: one score before it is scaled
-}
-
-// best returns the fitting node with the highest score; of several equal ones a random
-// one. It ignores images: lightsout does not know which images a node has.
-func (r *scoring) best(c *class, u *rules) int {
+// best returns the fitting node with the highest score, by the default profile's weights; of several
+// equal ones a random one. It ignores images: lightsout does not know which images a node has.
+func (r *run) best(c *class, u *rules) int {
 	n := len(r.fits)
 	if cap(r.scores) < n {
 		r.scores, r.parts = make([]int64, n), make([]int64, n)
@@ -43,7 +35,7 @@ func (r *scoring) best(c *class, u *rules) int {
 }
 
 // weigh adds the values of the nodes, scaled so that the highest is 100; nil adds nothing.
-func (r *scoring) weigh(weight int64, of []int64) {
+func (r *run) weigh(weight int64, of []int64) {
 	var most int64
 	for _, node := range r.fits {
 		most = max(most, at(of, node))
@@ -57,7 +49,7 @@ func (r *scoring) weigh(weight int64, of []int64) {
 
 // resourceScore adds the scores for least allocated and balanced allocation of CPU and
 // memory.
-func (r *scoring) resourceScore(c *class, node int) int64 {
+func (r *run) resourceScore(c *class, node int) int64 {
 	capacity, l := r.nodes[node].capacity, r.load[node]
 	used := r.used[node*len(r.names):]
 	var sum, parts int64
@@ -90,7 +82,7 @@ func balance(cpus, mem int64, capacity []int64) int64 {
 
 // spreadScore prefers domains with few similar pods. strict: a node that lacks one of
 // the labels scores 0.
-func (r *scoring) spreadScore(u *rules, strict bool) {
+func (r *run) spreadScore(u *rules, strict bool) {
 	sizes := make([]float64, len(u.soft))
 	for i := range u.soft {
 		n := len(r.fits)
@@ -144,7 +136,7 @@ func domains(k *counter, nodes []int) (n int) {
 }
 
 // affinityScore prefers the domains of pods that the class wants nearby.
-func (r *scoring) affinityScore(u *rules) {
+func (r *run) affinityScore(u *rules) {
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for k, node := range r.fits {
 		r.parts[k] = 0

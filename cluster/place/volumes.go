@@ -30,7 +30,7 @@ func (w *World) volumesOf(c *class, r *rules) {
 			continue
 		}
 		name := v.PersistentVolumeClaim.ClaimName
-		claim := w.claims[cluster.Key{Namespace: c.namespace, Name: name}]
+		claim := object[corev1.PersistentVolumeClaim](w, cluster.KindClaim, c.namespace, name)
 		switch {
 		case claim == nil:
 			r.never = `persistentvolumeclaim "` + name + `" not found`
@@ -41,8 +41,9 @@ func (w *World) volumesOf(c *class, r *rules) {
 		case claim.Spec.VolumeName == "":
 			w.unbound(&claim.Spec, r)
 		default:
+			volume := object[corev1.PersistentVolume](w, cluster.KindVolume, "", claim.Spec.VolumeName)
 			for i, n := range w.nodes {
-				r.after[i] = cmp.Or(r.after[i], unfit(n.api, w.volumes[claim.Spec.VolumeName]))
+				r.after[i] = cmp.Or(r.after[i], unfit(n.api, volume))
 			}
 		}
 	}
@@ -63,7 +64,7 @@ func unfit(n *corev1.Node, v *corev1.PersistentVolume) string {
 
 // unbound adds the condition of a claim without a volume.
 func (w *World) unbound(claim *corev1.PersistentVolumeClaimSpec, r *rules) {
-	sc := w.storages[ptr.Deref(claim.StorageClassName, "")]
+	sc := object[storagev1.StorageClass](w, cluster.KindStorageClass, "", ptr.Deref(claim.StorageClassName, ""))
 	if sc == nil || ptr.Deref(sc.VolumeBindingMode, "") != storagev1.VolumeBindingWaitForFirstConsumer {
 		r.never = "pod has unbound immediate PersistentVolumeClaims"
 	}

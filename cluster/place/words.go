@@ -10,28 +10,25 @@ import (
 
 // unknown lists the pods and objects to which the rules cannot apply.
 func (w *World) unknown(evicted []int) (out []string) {
-	other, devices, scoped := 0, 0, 0
-	for _, i := range evicted {
-		for _, p := range w.nodes[i].pods {
-			if p.spec.SchedulerName != "" {
-				other++
-			}
-			if len(p.spec.ResourceClaims) > 0 {
-				devices++
-			}
-			if w.scoped[p.namespace] {
-				scoped++
+	for _, x := range []struct {
+		text string
+		is   func(*pod) bool
+	}{
+		{"another scheduler places %d of the pods", func(p *pod) bool { return p.spec.SchedulerName != "" }},
+		{"%d of the pods claim devices (DRA), which this forecast does not count", func(p *pod) bool { return len(p.spec.ResourceClaims) > 0 }},
+		{"%d of the pods are in namespaces with a quota that has scopes, which this forecast does not count", func(p *pod) bool { return w.scoped[p.namespace] }},
+	} {
+		n := 0
+		for _, i := range evicted {
+			for _, p := range w.nodes[i].pods {
+				if x.is(p) {
+					n++
+				}
 			}
 		}
-	}
-	if other > 0 {
-		out = append(out, fmt.Sprintf("another scheduler places %d of the pods", other))
-	}
-	if devices > 0 {
-		out = append(out, fmt.Sprintf("%d of the pods claim devices (DRA), which this forecast does not count", devices))
-	}
-	if scoped > 0 {
-		out = append(out, fmt.Sprintf("%d of the pods are in namespaces with a quota that has scopes, which this forecast does not count", scoped))
+		if n > 0 {
+			out = append(out, fmt.Sprintf(x.text, n))
+		}
 	}
 	for _, kind := range cluster.PlaceKinds {
 		if w.s.Access[kind].Forbidden {

@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -37,13 +35,9 @@ type World struct {
 	spaces    map[string]labels.Set
 	tops      map[string]*topology
 
-	claims   map[cluster.Key]*corev1.PersistentVolumeClaim
-	volumes  map[string]*corev1.PersistentVolume
-	storages map[string]*storagev1.StorageClass
-	jobs     map[cluster.Key]*batchv1.Job
-	budgets  []budget
-	quotas   map[string][]*corev1.ResourceQuota
-	scoped   map[string]bool // namespaces with a quota that has scopes
+	budgets []budget
+	quotas  map[string][]*corev1.ResourceQuota // by namespace, without those with scopes
+	scoped  map[string]bool                    // namespaces with a quota that has scopes
 
 	// used holds the requests on each node, node by node, len(names) each. load holds
 	// the number of its pods and the amounts for the score.
@@ -114,8 +108,7 @@ func New(s *cluster.Snapshot) *World {
 	w := &World{
 		s: s, byName: map[string]int{}, resources: map[string]int{}, specs: map[cluster.Spec]*needs{},
 		byKey: map[classKey]*class{}, spaces: map[string]labels.Set{}, tops: map[string]*topology{},
-		claims: map[cluster.Key]*corev1.PersistentVolumeClaim{}, volumes: map[string]*corev1.PersistentVolume{},
-		storages: map[string]*storagev1.StorageClass{}, jobs: map[cluster.Key]*batchv1.Job{}, quotas: map[string][]*corev1.ResourceQuota{}, scoped: map[string]bool{},
+		quotas: map[string][]*corev1.ResourceQuota{}, scoped: map[string]bool{},
 	}
 	for _, name := range []string{"cpu", "memory", "ephemeral-storage"} {
 		w.resource(name)
@@ -144,18 +137,16 @@ func New(s *cluster.Snapshot) *World {
 	return w
 }
 
+// object returns an object of the cluster; nil if there is none.
+func object[T any](w *World, kind cluster.Kind, namespace, name string) *T {
+	o, _ := w.s.Object(kind, cluster.Key{Namespace: namespace, Name: name}).(*T)
+	return o
+}
+
 func (w *World) addObjects() {
 	for _, kind := range cluster.PlaceKinds {
 		for _, o := range w.s.Objects(kind) {
 			switch x := o.Value.(type) {
-			case *corev1.PersistentVolume:
-				w.volumes[o.Name] = x
-			case *corev1.PersistentVolumeClaim:
-				w.claims[o.Key] = x
-			case *storagev1.StorageClass:
-				w.storages[o.Name] = x
-			case *batchv1.Job:
-				w.jobs[o.Key] = x
 			case *corev1.ResourceQuota:
 				if len(x.Spec.Scopes) > 0 || x.Spec.ScopeSelector != nil {
 					w.scoped[o.Namespace] = true

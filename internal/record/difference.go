@@ -73,7 +73,7 @@ func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
 	for name, v := range now {
 		was, known := old[name]
 		read := was.Reading.Arrived
-		was.Reading.RequestedAt, was.Reading.Sampled, was.Reading.Arrived = v.Reading.RequestedAt, v.Reading.Sampled, v.Reading.Arrived
+		was.Reading.RequestedAt, was.Reading.Arrived = v.Reading.RequestedAt, v.Reading.Arrived
 		switch {
 		case !known || was != v:
 			x.Machines[name] = &v

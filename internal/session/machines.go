@@ -144,7 +144,7 @@ func (m *machines) read(node string, r power.Reading) {
 	if r.State == power.Off || r.State == power.On {
 		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: r.State == power.Off, At: r.Arrived})
 	}
-	switch at := r.CountsFrom(); {
+	switch at := r.RequestedAt; {
 	case r.Proves(power.Off):
 		m.learn(node, outage.Fact{Kind: outage.MachineOff, At: at, Node: m.boot(node)})
 	case r.Proves(power.On) && m.outages[node] != nil:
@@ -322,7 +322,7 @@ func (m *machines) findCrossed(node string, r power.Reading) {
 		return
 	}
 	off := m.outages[node].At[outage.StepOff]
-	if _, seen := m.snapshot.Node(node).Heartbeat(); seen.After(r.CountsFrom()) || m.crossed[node].Equal(off) {
+	if _, seen := m.snapshot.Node(node).Heartbeat(); seen.After(r.RequestedAt) || m.crossed[node].Equal(off) {
 		return // it may have gone off since; or that was said
 	}
 	m.crossed[node] = off

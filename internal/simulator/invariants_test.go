@@ -143,7 +143,7 @@ func (x *site) shown(p *process, f *view.Frame) {
 }
 
 // asOf returns the time that the screen shows with a reading.
-func asOf(r power.Reading) time.Time { return r.CountsFrom() }
+func asOf(r power.Reading) time.Time { return r.RequestedAt }
 
 func opposite(s power.State) power.State {
 	if s == power.On {

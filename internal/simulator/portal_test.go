@@ -86,7 +86,7 @@ func (w *world) told(name string, sampled time.Time) power.Reading {
 		r = power.Reported(power.On, "PowerON")
 	}
 	if w.saysWhen {
-		r.Sampled = sampled
+		r.RequestedAt = sampled
 	}
 	return r
 }

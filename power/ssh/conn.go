@@ -1,22 +1,18 @@
 package ssh
 
 import (
-	"errors"
 	"io"
 	"net"
 	"net/netip"
-	"sync/atomic"
-	"time"
 )
 
 // conn adds deadlines to a connection through a tunnel, which has none of its
-// own (x/crypto/ssh answers "deadline not supported"): a pipe stands between.
-// Written bytes may still be on their way through the pipe.
+// own (x/crypto/ssh answers "deadline not supported"): a pipe stands between, and
+// its errors are those of net.Pipe. Written bytes may still be on their way through it.
 type conn struct {
 	net.Conn // our end of the pipe
 	inner    net.Conn
 	remote   net.Addr
-	closed   atomic.Bool
 }
 
 func newConn(inner net.Conn, addr string) *conn {
@@ -44,47 +40,8 @@ func (a tunnelAddr) String() string  { return string(a) }
 // RemoteAddr is the address that was dialled.
 func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
-// Read reads what there is. After its deadline it returns
-// os.ErrDeadlineExceeded; nothing is lost, and reading may go on later.
-func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	return n, c.explain(err, io.EOF)
-}
-
-// Write writes all of p, or what fits until its deadline, which it ends with
-// os.ErrDeadlineExceeded.
-func (c *conn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	return n, c.explain(err, io.EOF)
-}
-
-// explain distinguishes our own end of the connection from that of the other side, for
-// which it returns ended.
-func (c *conn) explain(err, ended error) error {
-	switch {
-	case !errors.Is(err, io.ErrClosedPipe):
-		return err
-	case c.closed.Load():
-		return net.ErrClosed
-	}
-	return ended
-}
-
 // Close ends reads and writes at once.
 func (c *conn) Close() error {
-	if c.closed.Swap(true) {
-		return net.ErrClosed
-	}
 	c.Conn.Close()
 	return c.inner.Close()
 }
-
-// SetDeadline bounds reads and writes, those under way too; the zero time takes the bound
-// away. Reading and writing tell whether the other side has ended.
-func (c *conn) SetDeadline(t time.Time) error { return c.explain(c.Conn.SetDeadline(t), nil) }
-
-// SetReadDeadline bounds reads.
-func (c *conn) SetReadDeadline(t time.Time) error { return c.explain(c.Conn.SetReadDeadline(t), nil) }
-
-// SetWriteDeadline bounds writes.
-func (c *conn) SetWriteDeadline(t time.Time) error { return c.explain(c.Conn.SetWriteDeadline(t), nil) }

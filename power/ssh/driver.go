@@ -252,9 +252,7 @@ func (d *Driver) banner(via *link, h host) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	if err := conn.SetReadDeadline(time.Now().Add(d.opt.Timeout)); err != nil {
-		return err
-	}
+	_ = conn.SetReadDeadline(time.Now().Add(d.opt.Timeout)) // one that has ended is not read
 	line, err := bufio.NewReaderSize(conn, 256).Peek(4)
 	if err != nil || string(line) != "SSH-" {
 		return errMute

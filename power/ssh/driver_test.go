@@ -209,7 +209,7 @@ func TestSilenceIsPresumedOffOnlyWithASecondWitness(t *testing.T) {
 
 func TestAMachineIsFoundAtItsFirstAddress(t *testing.T) {
 	t.Parallel()
-	d := NewDriver(newClient(t, Options{User: "mdxuser", ConfigFile: emptyConfig(t, "Host special", "HostName 10.9.9.9", "Port 2222", "User root")}), DriverOptions{})
+	d := NewDriver(newClient(t, Options{User: "mdxuser", ConfigFile: emptyConfig(t, "Host special", "HostName 10.9.9.9", "Port 2222", "User admin")}), DriverOptions{})
 	for _, c := range []struct {
 		node         power.NodeRef
 		hint         string
@@ -218,8 +218,8 @@ func TestAMachineIsFoundAtItsFirstAddress(t *testing.T) {
 		{power.NodeRef{Name: "n", Addresses: []string{"10.0.0.13", "10.0.1.13"}}, "", "10.0.0.13:22", "address", "mdxuser@10.0.0.13"},
 		{power.NodeRef{Name: "n", Addresses: []string{"10.0.0.13"}}, "vm-name", "10.0.0.13:22", "address", "mdxuser@10.0.0.13"},
 		{power.NodeRef{Name: "n", Addresses: []string{"fd00::13"}}, "", "[fd00::13]:22", "address", "mdxuser@[fd00::13]"},
-		{power.NodeRef{Name: "n"}, "special", "10.9.9.9:2222", "", "root@special"},
-		{power.NodeRef{Name: "special"}, "", "10.9.9.9:2222", "name", "root@special"},
+		{power.NodeRef{Name: "n"}, "special", "10.9.9.9:2222", "", "admin@special"},
+		{power.NodeRef{Name: "special"}, "", "10.9.9.9:2222", "name", "admin@special"},
 	} {
 		m, err := d.Find(context.Background(), c.node, c.hint)
 		if err != nil || m.ID != c.id || m.How != c.how || spec(m) != c.run {

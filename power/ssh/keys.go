@@ -1,9 +1,7 @@
 package ssh
 
 import (
-	"bytes"
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -67,7 +65,7 @@ func (k *keyring) private(file string) (cryptossh.Signer, error) {
 	return signer, err
 }
 
-// publicOf returns the public key of an identity file of any type: the file may be public
+// publicOf returns the public key of an identity file without its passphrase: the file may be public
 // itself, have the public key in front of the private one, or beside it in a .pub file.
 // It is nil if there is none.
 func publicOf(file string) cryptossh.PublicKey {
@@ -76,21 +74,12 @@ func publicOf(file string) cryptossh.PublicKey {
 		if pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data); err == nil {
 			return pub
 		}
-		block, _ := pem.Decode(data)
-		if block == nil {
-			continue
-		}
-		var front struct { // PROTOCOL.key of OpenSSH
-			Cipher, KDF, Options string
-			Keys                 uint32
-			Public               []byte
-			Rest                 []byte `ssh:"rest"`
-		}
-		body, is := bytes.CutPrefix(block.Bytes, []byte("openssh-key-v1\x00"))
-		if is && cryptossh.Unmarshal(body, &front) == nil {
-			if pub, err := cryptossh.ParsePublicKey(front.Public); err == nil {
-				return pub
-			}
+		var locked *cryptossh.PassphraseMissingError
+		switch signer, err := cryptossh.ParsePrivateKey(data); {
+		case err == nil:
+			return signer.PublicKey()
+		case errors.As(err, &locked) && locked.PublicKey != nil:
+			return locked.PublicKey
 		}
 	}
 	return nil

@@ -163,7 +163,7 @@ func TestLightsoutAsksForAPassphraseOnceAndNeverShowsIt(t *testing.T) {
 	}
 }
 
-// securityKey writes what ssh-keygen -t ed25519-sk writes: the private half is with the token.
+// securityKey writes what ssh-keygen -t ed25519-sk writes, two files: the private half is with the token.
 func securityKey(t *testing.T) (file, public string) {
 	t.Helper()
 	str := func(parts ...string) []byte {
@@ -181,7 +181,11 @@ func securityKey(t *testing.T) (file, public string) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "OPENSSH PRIVATE KEY", Bytes: body}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return file, kind + " " + base64.StdEncoding.EncodeToString(pub)
+	public = kind + " " + base64.StdEncoding.EncodeToString(pub)
+	if err := os.WriteFile(file+".pub", []byte(public+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file, public
 }
 
 // As ssh does: what can't be used is left out, and the next one is tried.

@@ -24,11 +24,9 @@ const (
 	// succeeded: it ended with status 0.
 	succeeded outcome = iota
 	// vanished: it was started, and the channel or the whole connection ended
-	// without a status (ssh.ExitMissingError): usual for a shutdown.
+	// without a status (ssh.ExitMissingError), or it ended by a signal, or with the status of
+	// one (128+n, or 255 without a message): usual for a shutdown.
 	vanished
-	// killed: it started, and ended by a signal, or with the status of one (128+n, or
-	// 255 without a message).
-	killed
 	// failed: it ended with another status; Stderr has the reason.
 	failed
 	// uncertain: the connection was lost, or waiting ended, during its start: lightsout
@@ -39,12 +37,12 @@ const (
 // result is a command's outcome.
 type result struct {
 	Outcome outcome
-	// Status is the exit status of succeeded, failed and some of killed.
+	// Status is the exit status of succeeded, failed and some of vanished.
 	Status int
 	// Stdout and Stderr hold the first 16 KiB of each, as they came: use
 	// power.Clean before showing them.
 	Stdout, Stderr string
-	// Why is a sentence for vanished and uncertain.
+	// Why is a sentence for uncertain, and for vanished without a status.
 	Why string
 
 	// sent is when the command was sent, took how long it was until it ended.
@@ -233,7 +231,7 @@ func (r *result) judge(name string, err error) {
 		r.Outcome = failed
 		if exit.Signal() != "" || (r.Status > 128 && r.Status < 160) ||
 			(r.Status == 255 && strings.TrimSpace(r.Stderr) == "") {
-			r.Outcome = killed
+			r.Outcome = vanished
 		}
 	}
 }

@@ -25,9 +25,9 @@ func TestPowerCommandsDistinguishTheirOutcomes(t *testing.T) {
 		{"true", succeeded, 0, ""},
 		{"echo no password >&2; exit 1", failed, 1, "no password"},
 		{"no-such-command", failed, 127, "not found"},
-		{"kill -TERM $$", killed, 143, ""},
-		{"sh -c 'kill -TERM $$'; exit 143", killed, 143, ""},
-		{"exit 255", killed, 255, ""},
+		{"kill -TERM $$", vanished, 143, ""},
+		{"sh -c 'kill -TERM $$'; exit 143", vanished, 143, ""},
+		{"exit 255", vanished, 255, ""},
 		{"echo usage >&2; exit 255", failed, 255, "usage"},
 		{"kill -KILL $PPID; sleep 60", vanished, 0, ""}, // the server's own process: the connection ends
 	}

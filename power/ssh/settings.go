@@ -79,32 +79,19 @@ func (c *config) settings(q question) (settings, error) {
 	return s, nil
 }
 
-// ask asks ssh -G. It answers with the account's name where no line names a user: then
-// fallback counts, behind all lines.
+// ask asks ssh -G, which connects to nothing. It has no terminal, so that the commands of
+// Match exec can't ask there. It answers with the account's name where no line names a user:
+// then fallback counts.
 func (c *config) ask(q question) (settings, error) {
-	s, err := c.run(q, c.given, "")
-	if err != nil || q.user != "" || q.fallback == "" || s.first("user") != c.local {
-		return s, err
-	}
-	behind, err := c.run(q, "/dev/stdin", "Include \""+strings.Join(c.files, "\" \"")+"\"\nMatch all\nUser \""+q.fallback+"\"\n")
-	if err == nil {
-		s["user"] = behind["user"]
-	}
-	return s, err
-}
-
-// run runs ssh -G, which connects to nothing. It has no terminal, so that the commands of
-// Match exec can't ask there.
-func (c *config) run(q question, file, stdin string) (settings, error) {
 	args := []string{c.program, "-G"}
-	for _, a := range [][2]string{{"-F", file}, {"-l", q.user}, {"-p", q.port}} {
+	for _, a := range [][2]string{{"-F", c.given}, {"-l", q.user}, {"-p", q.port}} {
 		if a[1] != "" {
 			args = append(args, a[0], a[1])
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
-	r, err := program.Run(ctx, program.Program{Argv: append(args, "--", q.alias), Stdin: stdin})
+	r, err := program.Run(ctx, program.Program{Argv: append(args, "--", q.alias)})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("ssh -G %s does not answer (%w); see what its Match exec waits for", q.alias, err)
@@ -117,6 +104,9 @@ func (c *config) run(q question, file, stdin string) (settings, error) {
 	for line := range strings.Lines(r.Stdout) {
 		key, value, _ := strings.Cut(home.Replace(strings.TrimRight(line, "\r\n")), " ")
 		s[key] = append(s[key], value)
+	}
+	if q.user == "" && q.fallback != "" && s.first("user") == c.local {
+		s["user"] = []string{q.fallback}
 	}
 	return s, nil
 }

@@ -158,7 +158,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		return err
 	}
 	switch r.Outcome {
-	case succeeded, vanished, killed:
+	case succeeded, vanished:
 		return nil
 	case failed:
 		return &power.UnconfirmedError{Why: fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,

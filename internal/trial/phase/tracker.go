@@ -271,7 +271,7 @@ func (t *Tracker) Power(name string, r power.Reading) {
 		}
 	}
 	if r.Proof == power.Proven {
-		n.outage.Apply(outage.Fact{Kind: outage.MachineOff, At: r.CountsFrom()})
+		n.outage.Apply(outage.Fact{Kind: outage.MachineOff, At: r.RequestedAt})
 	}
 	if r.Proof == power.Proven || len(row.notes) == 0 {
 		row.notes = []string{r.With(r.Proof.String())}

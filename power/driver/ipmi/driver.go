@@ -233,7 +233,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			err = said(err, "the chassis control")
 			if refused := new(*power.RefusedError); errors.As(err, refused) && !withoutResult(reply) {
 				if isCode(reply, otherState) {
-					return &power.ConflictError{Err: err}
+					return &power.ConflictError{Why: err.Error()}
 				}
 				return err
 			}

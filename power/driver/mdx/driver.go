@@ -130,7 +130,7 @@ func New(opt Options) (*Driver, error) {
 		switches: semaphore.NewWeighted(parallel - 1),
 		pauses:   []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		// Its name resolves to IPv6 addresses that often don't answer.
-		rest: rest.Client{Name: "the mdx portal", HTTP: rest.HTTP(rest.Transport(opt.Dial, "tcp4")), Explain: explain},
+		rest: rest.Client{Name: "the mdx portal", HTTP: rest.HTTP(rest.Transport(opt.Dial, "tcp4"))},
 	}
 	d.tokens = &tokens{source: opt.Token, exchange: d.exchange, turn: semaphore.NewWeighted(1)}
 	d.inventory.turn = semaphore.NewWeighted(1)
@@ -248,22 +248,12 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+requests[a]+"/", body, nil)
 	switch code := rest.Code(err); {
-	case code == 0:
-		return err
-	case code == http.StatusTooManyRequests:
-		return fmt.Errorf("nothing was switched, because the mdx portal is busy: %w", err)
-	case code == http.StatusConflict:
-		// The portal still carries out an earlier request, perhaps of a program that
-		// was killed.
-		return &power.ConflictError{Err: fmt.Errorf("%s is busy: %w", m.Title(), err)}
-	case rest.Unsure(code):
-		return &power.UnconfirmedError{Why: err.Error()}
 	case code == http.StatusNotFound && a == power.ActionOn:
 		return err // seen under load; asking again is harmless
 	case code == http.StatusForbidden:
-		return &power.RefusedError{Why: fmt.Sprintf("the mdx portal does not allow this token's user to switch %s (%s)", m.Title(), err.Error())}
+		err = fmt.Errorf("the mdx portal does not allow this token's user to switch %s (%w)", m.Title(), err)
 	}
-	return &power.RefusedError{Why: err.Error()}
+	return d.rest.Switched(err)
 }
 
 var _ power.BulkDriver = (*Driver)(nil)

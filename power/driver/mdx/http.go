@@ -1,10 +1,7 @@
 package mdx
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -85,20 +82,4 @@ func (d *Driver) send(ctx context.Context, method, path, token string, body, rep
 	}
 	_, err := d.rest.Do(ctx, r, reply)
 	return err
-}
-
-// explain finds what the portal says in an error's body.
-func explain(data []byte) string {
-	var known struct {
-		Detail  string `json:"detail"`
-		Message string `json:"message"`
-		Error   string `json:"error"`
-	}
-	text := ""
-	if json.Unmarshal(data, &known) == nil {
-		text = cmp.Or(known.Detail, known.Message, known.Error)
-	} else if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) && len(data) < 500 {
-		text = string(data)
-	}
-	return text
 }

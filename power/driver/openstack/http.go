@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,37 +22,18 @@ func (d *Driver) explain(what string, err error) error {
 		return &power.RefusedError{Why: d.say("%s: the token has expired, and OpenStack issues no new one", what)}
 	case errors.As(err, &reply):
 		said := d.say("%s: OpenStack answered %d %s", what, reply.Actual, http.StatusText(reply.Actual))
-		if m := message(reply.Body); m != "" {
+		if m := rest.Message(reply.Body); m != "" {
 			said = d.say("%s (%s)", said, m)
 		}
-		err := &rest.StatusError{Code: reply.Actual, Text: said}
 		switch {
 		case reply.Actual == http.StatusConflict:
-			return &power.ConflictError{Err: err}
+			return &power.ConflictError{Why: said}
 		case reply.Actual == http.StatusTooManyRequests, reply.Actual == http.StatusNotFound, rest.Unsure(reply.Actual):
-			return err // may be another one the next time
+			return &rest.StatusError{Code: reply.Actual, Text: said} // may be another one the next time
 		}
 		return &power.RefusedError{Why: said}
 	}
 	return &power.SilentError{Text: d.say("%s: %s", what, power.Why(err)), Err: err}
-}
-
-// message finds what an error's body says. Nova wraps it in the error's kind:
-// {"conflictingRequest": {"code": 409, "message": "…"}}.
-func message(body []byte) string {
-	var reply map[string]json.RawMessage
-	if json.Unmarshal(body, &reply) != nil {
-		return ""
-	}
-	for _, raw := range reply {
-		var inner struct {
-			Message string `json:"message"`
-		}
-		if json.Unmarshal(raw, &inner) == nil && inner.Message != "" {
-			return inner.Message
-		}
-	}
-	return ""
 }
 
 // say makes a sentence that is fit to be shown, without secrets.

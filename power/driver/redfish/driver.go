@@ -111,7 +111,7 @@ func New(opt Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.rest = rest.Client{Name: "the controller", HTTP: rest.HTTP(transport), Explain: explain}
+	d.rest = rest.Client{Name: "the controller", HTTP: rest.HTTP(transport)}
 	return d, nil
 }
 
@@ -252,17 +252,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		target = strings.TrimRight(path(m.ID), "/") + "/Actions/ComputerSystem.Reset"
 	}
 	err = d.call(ctx, http.MethodPost, resolve(m.ID, target), map[string]string{"ResetType": reset}, nil)
-	switch code := rest.Code(err); {
-	case code == 0:
-		return err
-	case code == http.StatusTooManyRequests:
-		return fmt.Errorf("nothing was switched, because the controller is busy: %w", err)
-	case rest.Unsure(code) && code != http.StatusNotImplemented:
-		return &power.UnconfirmedError{Why: err.Error()}
-	case code == http.StatusConflict:
-		return &power.ConflictError{Err: &power.RefusedError{Why: err.Error()}}
-	}
-	return &power.RefusedError{Why: err.Error()}
+	return d.rest.Switched(err)
 }
 
 // resolve gives the URL of a reference on the same controller. One that leads

@@ -125,7 +125,7 @@ func shutdownIt(d *Driver, m power.Machine) error {
 func TestTheDriverPassesTheControllersErrorOnAndAsksOnce(t *testing.T) {
 	var unconfirmed *power.UnconfirmedError
 	var refused *power.RefusedError
-	for code, want := range map[int]any{400: &refused, 403: &refused, 409: &refused, 501: &refused, 408: &unconfirmed, 500: &unconfirmed, 503: &unconfirmed, 429: nil} {
+	for code, want := range map[int]any{400: &refused, 403: &refused, 409: nil, 501: &refused, 408: &unconfirmed, 500: &unconfirmed, 503: &unconfirmed, 429: nil} {
 		b := newBMC(t)
 		b.fault = func(w http.ResponseWriter, r *http.Request, _ string) bool {
 			if r.Method == http.MethodPost {

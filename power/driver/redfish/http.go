@@ -1,14 +1,11 @@
 package redfish
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"lightsout/power"
 	"lightsout/power/internal/rest"
@@ -45,27 +42,3 @@ func (d *Driver) call(ctx context.Context, method, address string, body, reply a
 
 // Close closes connections.
 func (d *Driver) Close() { d.rest.HTTP.CloseIdleConnections() }
-
-// explain finds what an error's body says (DSP0266, 8.6): the messages of its
-// extended information, or else its own.
-func explain(data []byte) string {
-	var reply struct {
-		Error struct {
-			Message  string `json:"message"`
-			Extended []struct {
-				Message    string
-				Resolution string
-			} `json:"@Message.ExtendedInfo"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(data, &reply) != nil {
-		return ""
-	}
-	var said []string
-	for _, e := range reply.Error.Extended {
-		if e.Message != "" {
-			said = append(said, e.Message)
-		}
-	}
-	return cmp.Or(strings.Join(said, " "), reply.Error.Message)
-}

@@ -221,7 +221,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	class, why := failure(r)
 	switch {
 	case slices.Contains(lockedClasses, class):
-		return &power.ConflictError{Err: &power.NotSentError{Err: fmt.Errorf("nothing was done, because vagrant is busy: %s", why)}}
+		return &power.NotSentError{Err: &power.ConflictError{Why: "nothing was done, because vagrant is busy: " + why}}
 	case slices.Contains(refusedClasses, class):
 		return &power.NotSentError{Err: &power.RefusedError{Why: "vagrant refused: " + why}}
 	}

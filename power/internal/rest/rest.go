@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,8 +74,6 @@ type Client struct {
 	// Name is the name of the other side in sentences: "the mdx portal".
 	Name string
 	HTTP *http.Client
-	// Explain finds the message in an error's body; nil if there is nothing to find.
-	Explain func(body []byte) string
 }
 
 // Request is one request.
@@ -109,7 +109,24 @@ func Code(err error) int {
 
 // Unsure reports whether a reply with that status leaves open whether the request was carried
 // out: a server failed, or a gateway lost its patience (408, RFC 9110, section 15.5.9).
-func Unsure(code int) bool { return code >= 500 || code == http.StatusRequestTimeout }
+func Unsure(code int) bool {
+	return code >= 500 && code != http.StatusNotImplemented || code == http.StatusRequestTimeout
+}
+
+// Switched makes what a driver's Switch returns of the error of its request.
+func (c *Client) Switched(err error) error {
+	switch code := Code(err); {
+	case code == 0:
+		return err
+	case code == http.StatusTooManyRequests:
+		return fmt.Errorf("nothing was switched, because %s is busy: %w", c.Name, err)
+	case code == http.StatusConflict:
+		return &power.ConflictError{Why: err.Error()}
+	case Unsure(code):
+		return &power.UnconfirmedError{Why: err.Error()}
+	}
+	return &power.RefusedError{Why: err.Error()}
+}
 
 // Do sends a request once and decodes the reply, unless reply is nil. It returns
 // a *StatusError for a reply that is no success, a *power.UnconfirmedError when
@@ -172,15 +189,42 @@ func (c *Client) unreached(what string, err error) error {
 func (c *Client) status(what string, resp *http.Response, data []byte, secrets []string) error {
 	e := &StatusError{Code: resp.StatusCode}
 	e.Text = strings.TrimSpace(fmt.Sprintf("%s answered %s with %d %s", c.Name, what, e.Code, http.StatusText(e.Code)))
-	if c.Explain != nil {
-		if said := secret.Say(c.Explain(data), secrets...); said != "" {
-			e.Text += ": " + said
-		}
+	if said := secret.Say(Message(data), secrets...); said != "" {
+		e.Text += ": " + said
 	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		e.After = time.Duration(min(seconds, 3600)) * time.Second
 	}
 	return e
+}
+
+// Message finds what an error's body says: its texts named detail, message or error, the innermost ones.
+func Message(body []byte) string {
+	var reply any
+	_ = json.Unmarshal(body, &reply) // nothing is found in a body that is no JSON
+	return strings.Join(messages(reply), " ")
+}
+
+func messages(reply any) (inner []string) {
+	switch reply := reply.(type) {
+	case []any:
+		for _, part := range reply {
+			inner = append(inner, messages(part)...)
+		}
+	case map[string]any:
+		var own []string
+		for _, name := range slices.Sorted(maps.Keys(reply)) {
+			inner = append(inner, messages(reply[name])...)
+			text, _ := reply[name].(string)
+			if text != "" && slices.Contains([]string{"detail", "message", "error"}, strings.ToLower(name)) {
+				own = append(own, text)
+			}
+		}
+		if len(inner) == 0 {
+			return own
+		}
+	}
+	return inner
 }
 
 // Due reports whether to send a request to an API that accepts an action in one state
