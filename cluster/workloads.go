@@ -66,7 +66,7 @@ func (s *Snapshot) Workload(ref Ref) *Workload {
 		}
 		return nil
 	}
-	return workloadOf(ref.Key, s.object(ref.Kind, ref.Key))
+	return workloadOf(ref.Key, s.Object(ref.Kind, ref.Key))
 }
 
 // workloadOf returns the workload in an Object's value; nil if there is none.
