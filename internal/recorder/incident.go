@@ -47,10 +47,10 @@ type incident struct {
 	signs []view.Event // on the timeline
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
-	// notices are how many there were, notified and inNotice when the newest was and its signs.
+	// notices are how many there were, notified when the newest was, and tidings what they told.
 	notices  int
 	notified time.Time
-	inNotice int
+	tidings  tidings
 }
 
 // unrecorded is the topic of an outage that can't be recorded.
@@ -72,7 +72,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 		for _, a := range due {
 			signs = append(signs, signEvent(a.Sign))
 		}
-		sentence := report.SoFar(signs, "") + " lightsout cannot record it: " + oneLine(err) + "."
+		sentence := report.SoFar(signs, "", "") + " lightsout cannot record it: " + oneLine(err) + "."
 		r.report(Notice{State: StateBegan, Severity: record.SeverityUnknown, Zero: due[0].At, Sentence: sentence}, r.lead.leads)
 	}
 }
@@ -157,7 +157,7 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 		o.sum.Pending = new(forecast.Unscheduled(s))
 	}
 	o.tracker.Observe(s, now)
-	o.notifySigns(now)
+	o.notifySigns(s, now)
 	quiet := now.Sub(r.alerts.changed)
 	if !r.lead.leads {
 		quiet -= standbyWaits

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/loadgen"
 )
@@ -21,6 +22,28 @@ func TestANoticeFollowsWhatClientsNotice(t *testing.T) {
 	s.look(6)
 	if len(got) != 2 || got[0].Severity != record.SeverityUnknown || got[1].State != StateChanged || got[1].Severity != record.SeverityDegraded ||
 		strings.Contains(got[0].Sentence, "clients") || !strings.Contains(got[1].Sentence, "clients see errors") {
+		t.Errorf("hooks receive %+v", got)
+	}
+}
+
+// A notice names the deployments that lack pods, the worst first, as soon as some do.
+func TestANoticeNamesWhatLacksPods(t *testing.T) {
+	s := newScreen(t)
+	var got []Notice
+	s.opt.Notify = func(n Notice) { got = append(got, n) }
+	available := map[string]int{"web": 6, "model": 3, "idle": 0}
+	s.change = func(c *cluster.Contents) {
+		for name, of := range map[string]int{"web": 6, "model": 3, "idle": 2} {
+			c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: name}, Replicas: of, Available: available[name]})
+		}
+	}
+	s.look(3)
+	s.fails("n2")
+	s.look(6)
+	available["web"], available["model"] = 4, 0
+	s.look(12)
+	if len(got) != 2 || strings.Contains(got[0].Sentence, "pods available") ||
+		!strings.HasSuffix(got[1].Sentence, "; pods available now: 0 of 3 of default/model, 4 of 6 of default/web.") {
 		t.Errorf("hooks receive %+v", got)
 	}
 }

@@ -48,14 +48,26 @@ const (
 	noticesMost = 20
 )
 
-// notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
-func (o *incident) notifySigns(now time.Time) {
+// tidings is what notices of an outage have told: how many signs, how bad it is, and that pods lack.
+type tidings struct {
+	signs    int
+	severity record.Severity
+	lack     bool
+}
+
+// notifySigns sends a notice of the outage, of later signs and of the first pods that lack, if this
+// recorder leads.
+func (o *incident) notifySigns(s *cluster.Snapshot, now time.Time) {
 	severity, _, clients := o.severity()
-	news := o.inNotice != len(o.found.Signs) || o.found.Severity != severity
-	if !o.r.lead.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
+	pods := ""
+	if o.r.calm != nil {
+		pods = report.Lacking(o.r.calm, s)
+	}
+	is := tidings{len(o.found.Signs), severity, o.tidings.lack || pods != ""}
+	if !o.r.lead.leads || is == o.tidings || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := report.SoFar(o.signs, clients)
+	sentence := report.SoFar(o.signs, clients, pods)
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}
@@ -63,7 +75,7 @@ func (o *incident) notifySigns(now time.Time) {
 	if o.notices == 0 {
 		state = StateBegan
 	}
-	o.notices, o.notified, o.inNotice, o.found.Severity = o.notices+1, now, len(o.found.Signs), severity
+	o.notices, o.notified, o.tidings, o.found.Severity = o.notices+1, now, is, severity
 	o.notify(state, sentence, "")
 }
 

@@ -57,11 +57,11 @@ func TestANoticeTellsWhatHappensAgain(t *testing.T) {
 	for _, x := range []record.Sign{{Kind: view.SignSilent, Subject: "n1", At: at}, {Kind: view.SignRequests, At: at}, {Kind: view.SignSilent, Subject: "n1", At: at.Add(31 * time.Second)}} {
 		signs = append(signs, signEvent(x))
 	}
-	if said := report.SoFar(signs, ""); !strings.Contains(said, "; again: n1 fell silent at 23:44:43 UTC.") {
+	if said := report.SoFar(signs, "", ""); !strings.Contains(said, "; again: n1 fell silent at 23:44:43 UTC.") {
 		t.Errorf("%q", said)
 	}
 	signs = append(signs, signEvent(record.Sign{Kind: view.SignRequests, At: at.Add(40 * time.Second)}))
-	if said := report.SoFar(signs, ""); !strings.Contains(said, "; again: requests began to fail after 23:44:52 UTC.") {
+	if said := report.SoFar(signs, "", ""); !strings.Contains(said, "; again: requests began to fail after 23:44:52 UTC.") {
 		t.Errorf("%q", said)
 	}
 }
@@ -78,7 +78,7 @@ func TestEverySignHasItsWordsAndARule(t *testing.T) {
 			t.Errorf("%s: of what?", sign)
 		}
 		down := sign.Down()
-		if said := report.SoFar([]view.Event{e}, ""); !strings.Contains(said, " UTC") || sign.LastGood("web") == string(sign) ||
+		if said := report.SoFar([]view.Event{e}, "", ""); !strings.Contains(said, " UTC") || sign.LastGood("web") == string(sign) ||
 			sign.OfNode() && (down.Text == "" || down.One == "" || down.Several == "") || sign.OfNode() == (sign.Clause("") != "") {
 			t.Errorf("%s lacks words: %q, %+v", sign, said, down)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
@@ -31,9 +32,9 @@ const atZero = 5 * time.Second
 // past reports whether a time is that of an earlier outage, in the past of a record.
 func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-atZero)) }
 
-// SoFar is a sentence on an outage that is still being recorded: on its signs, and what clients
-// notice, if anything is known of that.
-func SoFar(signs []view.Event, clients string) string {
+// SoFar is a sentence on an outage that is still being recorded: on its signs, on what clients
+// notice and on pods, by Lacking, if anything is known of them.
+func SoFar(signs []view.Event, clients, pods string) string {
 	r := &record.Record{Events: signs}
 	var nodes []NodeFacts
 	for _, e := range SignsIn(r) {
@@ -45,7 +46,31 @@ func SoFar(signs []view.Event, clients string) string {
 	if len(nodes) == 0 {
 		beside = text.Capital(beside)
 	}
-	return text.Clean(joined(who(nodes), beside, again(signs), clients)+".", 2*textMost)
+	return text.Clean(joined(who(nodes), beside, again(signs), clients, pods)+".", 2*textMost)
+}
+
+// Lacking counts the available pods of the deployments that have fewer than they should and than they had
+// before, the worst first; empty if none has.
+func Lacking(before, now *cluster.Snapshot) string {
+	var lost []Workload
+	for _, d := range now.Deployments() {
+		was := before.Deployment(d.Key)
+		if was != nil && d.Gone.IsZero() && d.Available < min(d.Replicas, was.Available) {
+			lost = append(lost, Workload{Ref: cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}, Lowest: d.Available, Of: d.Replicas})
+		}
+	}
+	slices.SortFunc(lost, worse)
+	var said []string
+	for i := range lost[:min(len(lost), workloadsMost)] {
+		said = append(said, fmt.Sprintf("%d of %d%s", lost[i].Lowest, lost[i].Of, lost[i].of()))
+	}
+	switch n := len(lost) - workloadsMost; {
+	case len(lost) == 0:
+		return ""
+	case n > 0:
+		said = append(said, text.Count(n, "more workload", "more workloads")+" lost pods")
+	}
+	return "pods available now: " + strings.Join(said, ", ")
 }
 
 // again describes the newest of the signs that came before; empty if none did.
