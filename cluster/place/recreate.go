@@ -109,8 +109,11 @@ func (r *run) evict(p *pod, at time.Duration) {
 // holder returns the node to which the volumes of a class stay attached, because one of its pods
 // hangs there; nil if there is none.
 func (r *run) holder(c *class) *node {
+	if len(c.alone) == 0 {
+		return nil
+	}
 	for _, p := range c.pods {
-		if n := r.nodes[p.node]; len(c.alone) > 0 && (p.ending || r.hangs[p]) && !n.frees() {
+		if n := r.nodes[p.node]; (p.ending || r.hangs[p]) && !n.frees() {
 			return n
 		}
 	}
