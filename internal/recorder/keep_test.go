@@ -47,3 +47,29 @@ func TestANoticeNamesWhatLacksPods(t *testing.T) {
 		t.Errorf("hooks receive %+v", got)
 	}
 }
+
+// The first service without an endpoint is news, and the others change no word of the sentence.
+func TestANoticeThatSaysNothingNewIsNotSent(t *testing.T) {
+	s := newScreen(t)
+	var got []Notice
+	s.opt.Notify = func(n Notice) { got = append(got, n) }
+	ready := map[string]int{"a": 1, "b": 1, "c": 1}
+	s.change = func(c *cluster.Contents) {
+		for _, name := range []string{"a", "b", "c"} {
+			c.Endpoints = append(c.Endpoints, &cluster.Endpoints{Service: cluster.Key{Namespace: "default", Name: name}, Ready: ready[name], Total: 1})
+		}
+	}
+	s.look(3)
+	for _, name := range []string{"a", "b", "c"} {
+		ready[name] = 0
+		s.look(18)
+	}
+	for i := range got[1:] {
+		if got[i+1].Sentence == got[i].Sentence {
+			t.Errorf("hooks hear twice: %s", got[i].Sentence)
+		}
+	}
+	if len(got) == 0 {
+		t.Error("hooks hear nothing")
+	}
+}

@@ -48,9 +48,10 @@ const (
 	noticesMost = 20
 )
 
-// tidings is what notices of an outage have told: how many signs, how bad it is, and that pods lack.
+// tidings is what notices of an outage have told: its sentence without pods, how bad it is, and that pods
+// lack.
 type tidings struct {
-	signs    int
+	sentence string
 	severity record.Severity
 	lack     bool
 }
@@ -63,7 +64,7 @@ func (o *incident) notifySigns(s *cluster.Snapshot, now time.Time) {
 	if o.r.calm != nil {
 		pods = report.Lacking(o.r.calm, s)
 	}
-	is := tidings{len(o.found.Signs), severity, o.tidings.lack || pods != ""}
+	is := tidings{report.SoFar(o.signs, clients, ""), severity, o.tidings.lack || pods != ""}
 	if !o.r.lead.leads || is == o.tidings || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}

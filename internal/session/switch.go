@@ -125,6 +125,9 @@ func (w *switching) needed(a view.AskPower) []string {
 		}
 	}
 	w.warn(view.LanePower, done[0], why)
+	for _, n := range done {
+		w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageDone, why })
+	}
 	return slices.DeleteFunc(nodes, func(n string) bool { return !may(n) })
 }
 

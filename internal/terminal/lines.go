@@ -10,6 +10,9 @@ import (
 
 const lineTime = "15:04:05.000"
 
+// lineMost bounds each part of a line, in bytes: no text of ours is so long.
+const lineMost = 2000
+
 // EventLine writes an event as one line: time of day, offset from the trial's zero if
 // there is one, lane, subject, text. The line is safe for a terminal.
 func EventLine(e view.Event) string {
@@ -22,6 +25,9 @@ func EventLine(e view.Event) string {
 		subject = "" // an example is the load
 	}
 	for _, p := range []string{string(e.Lane), subject, e.Sentence()} {
+		if len(p) > lineMost {
+			p = text.Clean(p, lineMost)
+		}
 		if p = strings.TrimSpace(text.Cells(p)); p != "" {
 			parts = append(parts, p)
 		}
