@@ -176,12 +176,26 @@ func (r *Report) cantSpare() string {
 	return strings.Join(parts, "; ")
 }
 
-// Headline is the result: a line with what the cluster can spare, and one with what it can't.
+// Headline is the result: a line with what the cluster can spare beside the nodes that are down, and one with
+// what it can't.
 func (r *Report) Headline() []string {
-	if len(r.Losses) == 0 {
+	if len(r.Losses) == 0 && len(r.Down) == 0 {
 		return []string{"There are no worker nodes to lose."}
 	}
-	lines := []string{"Can spare: " + r.Spare()}
+	first := "Can spare: " + r.Spare()
+	if n := len(r.Down); n > 0 {
+		down := text.List(r.Down)
+		if n > namedMost {
+			down = fmt.Sprintf("%d of %d nodes", n, r.Nodes)
+		}
+		first = down + text.Noun(n, " is", " are") + " down; "
+		if what := r.Spare(); what == "nothing" {
+			first += "nothing more can be spared"
+		} else {
+			first += "can spare: " + what
+		}
+	}
+	lines := []string{first}
 	if not := r.cantSpare(); not != "" {
 		lines = append(lines, "Can't spare: "+not)
 	}

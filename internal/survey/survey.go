@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
 )
 
@@ -111,8 +112,8 @@ type Report struct {
 	Losses       []Loss `json:"losses"`
 	Pairs        int    `json:"pairs"`
 	PartialPairs int    `json:"partial_pairs"`
-	// Down names the nodes that are down already. The forecast of each loss moves their
-	// pods as well; DownPending counts those that get no node even without a loss.
+	// Down names the nodes that are down already, which the survey does not lose. The forecast
+	// of each loss moves their pods as well; DownPending counts those that get no node even without a loss.
 	Down        []string    `json:"down,omitempty"`
 	DownPending place.Range `json:"down_pending"`
 	// OneNode lists the deployments whose pods, two or more, all run on one node.
@@ -157,7 +158,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	if err := q.known(s); err != nil {
 		return nil, err
 	}
-	r := &Report{Context: s.Context, At: s.At}
+	r := &Report{Context: s.Context, At: s.At, Down: forecast.Down(s, q.Off)}
 	jobs := r.losses(s, q)
 	lone := len(jobs)
 	n := len(r.Names)
@@ -199,7 +200,7 @@ func (r *Report) add(found []asker) {
 	slices.SortFunc(bad, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
 	r.Losses = append(r.Losses, bad...)
 	now := found[0].now
-	r.Unknown, r.Waiting, r.Down, r.DownPending = now.Unknown, now.Waiting, found[0].down, now.Homeless()
+	r.Unknown, r.Waiting, r.DownPending = now.Unknown, now.Waiting, now.Homeless()
 }
 
 // known returns an error that names a workload with a minimum but without pods.
@@ -223,7 +224,7 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			continue
 		}
 		r.Nodes++
-		if !n.ControlPlane {
+		if !n.ControlPlane && !r.isDown(n.Name) {
 			r.Names = append(r.Names, n.Name)
 			out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
 		}
@@ -241,11 +242,16 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	}
 	var more []Loss
 	for k, nodes := range groups {
+		if !slices.ContainsFunc(nodes, func(n string) bool { return !r.isDown(n) }) {
+			continue
+		}
 		more = append(more, Loss{Sort: k[0], Name: k[1], Nodes: nodes})
 	}
 	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Name, b.Name)) })
 	return append(out, more...)
 }
+
+func (r *Report) isDown(node string) bool { return slices.Contains(r.Down, node) }
 
 // Of returns the losses of one sort.
 func (r *Report) Of(sort string) (out []*Loss) {

@@ -175,7 +175,7 @@ const oneNodeShown = 3
 
 // Notes returns the lines below the table.
 func (r *Report) Notes() (out []string) {
-	if r.Nodes > 0 && len(r.Names) == 0 {
+	if r.Nodes > 0 && len(r.Names)+len(r.Down) == 0 {
 		out = append(out, fmt.Sprintf("A survey loses workers one by one, and here every node (%d) belongs to the control plane; --by LABEL loses groups of any nodes.", r.Nodes))
 	}
 	if r.Waiting > 0 {
