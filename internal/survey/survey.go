@@ -36,7 +36,7 @@ type Options struct {
 	Pairs bool
 	// By lists label keys whose values are failure domains, besides zones.
 	By []string
-	// Min is the smallest number of pods that each workload must keep, by its key.
+	// Min is how many pods of a workload are needed, and enough, by its key.
 	Min map[cluster.Key]int
 	// Off names nodes whose machines are off, although the API server may call them Ready.
 	Off []string
@@ -76,6 +76,9 @@ type Loss struct {
 	Budgets []string `json:"budgets,omitempty"`
 	// Rule describes the rule that delays or prevents evictions, if there is one.
 	Rule string `json:"rule,omitempty"`
+
+	// enough counts, up to High, the pods above whose workload keeps its stated minimum.
+	enough place.Losses
 }
 
 // Workload is a workload that does not recover fully.
@@ -83,19 +86,22 @@ type Workload struct {
 	place.Workload
 	// Slots is how many requests one of its pods serves at once; 0 without a limit.
 	Slots int `json:"slots,omitempty"`
+	// Enough: the workload keeps its stated minimum.
+	Enough bool `json:"enough,omitempty"`
 }
 
 // TooMuch reports whether the cluster cannot spare these nodes: some pods get no node, the
-// control plane does not evict them, or a minimum or a disruption budget is violated.
+// control plane does not evict them, or a minimum or a disruption budget is violated. Pods of
+// a workload that keeps its minimum do not count.
 func (l *Loss) TooMuch() bool {
-	return l.Homeless.High > 0 || l.Missing.High > 0 || l.Held || len(l.Broken)+len(l.Budgets) > 0
+	return l.Homeless.High > l.enough.Pending.High || l.Missing.High > l.enough.Missing.High || l.Held || len(l.Broken)+len(l.Budgets) > 0
 }
 
 // Partial reports whether the cluster can spare these nodes, except for pods that have no
 // certain replacement while the nodes are away: they wait for their node, no controller is
 // known to replace them, or their Job fails.
 func (l *Loss) Partial() bool {
-	return !l.TooMuch() && l.Stuck.High+l.Orphans.High+l.Over.High > 0
+	return !l.TooMuch() && (l.Stuck.High > l.enough.Stuck.High || l.Orphans.High > l.enough.Orphans.High || l.Over.High > l.enough.Over.High)
 }
 
 // Report is the result of a survey.

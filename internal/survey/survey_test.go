@@ -130,6 +130,33 @@ func TestAMinimumIsARequirement(t *testing.T) {
 	}
 }
 
+// A minimum that holds is enough for its workload, and says nothing of another.
+func TestAMinimumIsEnough(t *testing.T) {
+	model, other := cluster.Key{Namespace: "d", Name: "model"}, cluster.Key{Namespace: "d", Name: "other"}
+	for _, tt := range []struct {
+		kind, want string
+		min        map[cluster.Key]int
+	}{
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", nil},
+		{"ReplicaSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", map[cluster.Key]int{model: 3}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", map[cluster.Key]int{other: 0}},
+		{"StatefulSet", "Can spare: any node only if d/model may wait", nil},
+		{"StatefulSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
+	} {
+		c := tiny("abc")
+		for _, node := range []string{"a", "b", "c"} {
+			put(c, tt.kind, "model", node, cpus("3"))
+		}
+		put(c, "ReplicaSet", "other", "a", cpus("0"))
+		put(c, "ReplicaSet", "other", "", cpus("9")).Phase = "Pending" // waits already
+		r := make_(t, cluster.NewSnapshot(*c), Options{Min: tt.min})
+		if got := headline(r); got != tt.want || (r.Unmet("n-1") == "") != !strings.Contains(tt.want, "Can't") {
+			t.Errorf("%s, minimum %v: %s\nwant %s", tt.kind, tt.min, got, tt.want)
+		}
+	}
+}
+
 // A budget that a loss violates makes the loss too much, also when the pods only wait for
 // their node. The reason names what is left.
 func TestABrokenBudget(t *testing.T) {
