@@ -119,14 +119,18 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 		w := &o.Workloads[i]
 		least, ok := a.q.Min[w.Key]
 		enough := ok && w.After.Low >= least
+		was := before.Of(w.Key)
 		if !enough {
-			others = worse(others, w, before)
+			others = worse(others, w, was)
+		}
+		if n := w.Preempted.Minus(was.Preempted); n.High > 0 {
+			l.Victims = append(l.Victims, Victim{w.Key, n, w.By})
 		}
 		if ok && !enough {
 			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, least))
 		}
 		away := w.Pending.High + w.Missing.High + w.Stuck.High + w.Over.High + w.Orphans.High
-		same := slices.ContainsFunc(before.Workloads, func(b place.Workload) bool { return b.Key == w.Key && b.After == w.After && b.Lost == w.Lost })
+		same := was.Key == w.Key && was.After == w.After && was.Lost == w.Lost
 		if w.After.Low < w.Running && away > 0 && !same {
 			for k, why := range w.Reasons {
 				w.Reasons[k] = text.Clean(why, 400)
@@ -145,17 +149,17 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 	}
 }
 
-// worse adds what a workload loses beyond what it had lost before.
-func worse(sum place.Losses, w *place.Workload, before *place.Outcome) place.Losses {
-	var was place.Losses
-	if i := slices.IndexFunc(before.Workloads, func(b place.Workload) bool { return b.Key == w.Key }); i >= 0 {
-		was = before.Workloads[i].Losses
+// worse adds what a workload loses at most beyond what it had lost before.
+func worse(sum place.Losses, w *place.Workload, was place.Workload) place.Losses {
+	grow := func(r *place.Range, now, was place.Range) {
+		n := now.Minus(was).High
+		r.Low, r.High = r.Low+n, r.High+n
 	}
-	sum.Pending.High += w.Pending.Minus(was.Pending).High
-	sum.Missing.High += w.Missing.Minus(was.Missing).High
-	sum.Stuck.High += w.Stuck.Minus(was.Stuck).High
-	sum.Orphans.High += w.Orphans.Minus(was.Orphans).High
-	sum.Over.High += w.Over.Minus(was.Over).High
+	grow(&sum.Pending, w.Pending, was.Pending)
+	grow(&sum.Missing, w.Missing, was.Missing)
+	grow(&sum.Stuck, w.Stuck, was.Stuck)
+	grow(&sum.Orphans, w.Orphans, was.Orphans)
+	grow(&sum.Over, w.Over, was.Over)
 	return sum
 }
 

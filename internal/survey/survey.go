@@ -70,6 +70,8 @@ type Loss struct {
 	Held bool `json:"held,omitempty"`
 	// Workloads lists those that do not recover fully, first the one that keeps the smallest share of its pods.
 	Workloads []Workload `json:"workloads,omitempty"`
+	// Victims lists the workloads with preempted pods.
+	Victims []Victim `json:"victims,omitempty"`
 	// Broken lists the violated minimums and Budgets the violated disruption budgets, a
 	// sentence each.
 	Broken  []string `json:"broken,omitempty"`
@@ -88,6 +90,13 @@ type Workload struct {
 	Slots int `json:"slots,omitempty"`
 	// Enough: the workload keeps its stated minimum.
 	Enough bool `json:"enough,omitempty"`
+}
+
+// Victim is a workload of which pods end for the pods of others, which have a higher priority.
+type Victim struct {
+	Workload cluster.Key   `json:"workload"`
+	Pods     place.Range   `json:"pods"`
+	By       []cluster.Key `json:"by"`
 }
 
 // TooMuch reports whether the cluster cannot spare these nodes: some pods get no node, the

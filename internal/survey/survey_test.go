@@ -157,6 +157,29 @@ func TestAMinimumIsEnough(t *testing.T) {
 	}
 }
 
+// Preempted pods have a name, and those that take their place as well.
+func TestTheSurveyNamesPreemptedPods(t *testing.T) {
+	c := tiny("ab")
+	high := int32(1000)
+	web := cpus("3")
+	web.Priority = &high
+	put(c, "ReplicaSet", "web", "a", web)
+	put(c, "ReplicaSet", "batch", "b", cpus("2"))
+	put(c, "StatefulSet", "db", "a", cpus("0"))
+	q := Options{Min: map[cluster.Key]int{{Namespace: "d", Name: "batch"}: 0}}
+	r := make_(t, cluster.NewSnapshot(*c), q)
+	if got, want := headline(r), "Can spare: b; a only if d/db may wait (pods of d/batch may end)"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got, want := fmt.Sprint(loss(t, r, "a").Victims), "[ends 1 of d/batch for d/web]"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b, JSON, 0); err != nil || !strings.Contains(b.String(), `"victims": [`) {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}
+
 // A budget that a loss violates makes the loss too much, also when the pods only wait for
 // their node. The reason names what is left.
 func TestABrokenBudget(t *testing.T) {

@@ -79,6 +79,9 @@ func (l *Loss) Why() string {
 		}
 		why = append(why, left+w.away())
 	}
+	for _, v := range l.Victims {
+		why = append(why, v.String())
+	}
 	if l.Rule != "" {
 		why = append(why, l.Rule)
 	}
@@ -87,6 +90,18 @@ func (l *Loss) Why() string {
 		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
 	}
 	return text.Clean(strings.Join(why, "; "), 600)
+}
+
+// String says of which workload pods end, and for whom.
+func (v Victim) String() string {
+	ends, by := "may end", "pods of higher priority"
+	if v.Pods.Exact() {
+		ends = "ends"
+	}
+	if len(v.By) == 1 {
+		by = v.By[0].String()
+	}
+	return fmt.Sprintf("%s %d of %s for %s", ends, v.Pods.High, v.Workload, by)
 }
 
 // away describes the pods that the workload lacks.
