@@ -113,6 +113,8 @@ func (a *answer) text(s some) string {
 		many += "s"
 	}
 	switch {
+	case a.sort == Pair && s.n == a.all && s.n > 1:
+		return fmt.Sprintf("all %d pairs", s.n)
 	case len(s.names) != s.n || s.n > namedMost:
 		return fmt.Sprintf("%d of %d %s", s.n, a.all, many)
 	case a.sort == Node:

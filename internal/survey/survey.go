@@ -248,6 +248,9 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			groups[k] = append(groups[k], n.Name)
 		}
 		for _, key := range q.By {
+			if key == corev1.LabelTopologyZone {
+				continue // these are lost anyway
+			}
 			for pair := range strings.SplitSeq(n.Labels, ",") {
 				if label, v, _ := strings.Cut(pair, "="); label == key {
 					groups[[2]string{key, v}] = append(groups[[2]string{key, v}], n.Name)
@@ -268,8 +271,11 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 
 func (r *Report) isDown(node string) bool { return slices.Contains(r.Down, node) }
 
-// Of returns the losses of one sort.
+// Of returns the losses of one sort; those of the zones also by their label.
 func (r *Report) Of(sort string) (out []*Loss) {
+	if sort == corev1.LabelTopologyZone {
+		sort = Zone
+	}
 	for i := range r.Losses {
 		if r.Losses[i].Sort == sort {
 			out = append(out, &r.Losses[i])

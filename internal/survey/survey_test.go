@@ -180,6 +180,27 @@ func TestTheSurveyNamesPreemptedPods(t *testing.T) {
 	}
 }
 
+// The label of zones names no other domains, a page has room for each reason, and nobody reads six pairs for "all".
+func TestNothingIsNamedTwiceOrLeftOut(t *testing.T) {
+	c := tiny("abcd")
+	for i, n := range c.Nodes {
+		n.Zone, n.Labels = fmt.Sprintf("/%d", i/2), n.Labels+fmt.Sprintf(",topology.kubernetes.io/zone=%d", i/2)
+		for _, set := range []string{"one", "two", "three"} {
+			put(c, "ReplicaSet", set, n.Name, cpus("1"))
+		}
+	}
+	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, By: []string{corev1.LabelTopologyZone}})
+	if got, want := headline(r), "Can spare: any node. Can't spare: all 6 pairs; zones 0 and 1"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for format, short := range map[string]bool{Table: true, HTML: false} {
+		var b bytes.Buffer
+		if err := r.Write(&b, format, 0); err != nil || strings.Contains(b.String(), "and 1 more") != short {
+			t.Errorf("%v\n%s", err, &b)
+		}
+	}
+}
+
 // A budget that a loss violates makes the loss too much, also when the pods only wait for
 // their node. The reason names what is left.
 func TestABrokenBudget(t *testing.T) {

@@ -69,7 +69,20 @@ func (l *Loss) unreplaced() place.Range {
 }
 
 // Why is the problem with the loss in one line; empty without one.
-func (l *Loss) Why() string {
+func (l *Loss) Why() string { return text.Clean(strings.Join(l.reasons(), "; "), 6000) }
+
+// inShort is Why without the reasons for which a table has no room.
+func (l *Loss) inShort() string {
+	const shown = 2
+	why := l.reasons()
+	if n := len(why) - shown; n > 0 {
+		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
+	}
+	return text.Clean(strings.Join(why, "; "), 600)
+}
+
+// reasons are the problems with the loss, the worst first.
+func (l *Loss) reasons() []string {
 	why := slices.Concat(l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
 		left := fmt.Sprintf("%s: %v of %d left%s, ", w.Key, w.After, w.Running, map[bool]string{true: " (enough)"}[w.Enough])
@@ -85,11 +98,7 @@ func (l *Loss) Why() string {
 	if l.Rule != "" {
 		why = append(why, l.Rule)
 	}
-	const shown = 2
-	if n := len(why) - shown; n > 0 {
-		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
-	}
-	return text.Clean(strings.Join(why, "; "), 600)
+	return why
 }
 
 // String says of which workload pods end, and for whom.
@@ -157,7 +166,9 @@ func (r *Report) lossLines(width int) (lines []string) {
 	}
 	rows := [][]string{slices.Clone(columns)}
 	for i := range r.Losses {
-		rows = append(rows, r.Losses[i].Cells())
+		row := r.Losses[i].Cells()
+		row[len(row)-1] = text.Cells(r.Losses[i].inShort())
+		rows = append(rows, row)
 	}
 	for k := len(columns) - 2; k > 0; k-- {
 		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[k] != "-" }) {
