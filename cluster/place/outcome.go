@@ -89,6 +89,14 @@ func (o *Outcome) Homeless() Range {
 	return o.Pending.Minus(Range{o.Waiting, o.Waiting})
 }
 
+// Of returns a workload of the outage; one with nothing lost if it has no part in it.
+func (o *Outcome) Of(key cluster.Key) (w Workload) {
+	if i := slices.IndexFunc(o.Workloads, func(w Workload) bool { return w.Key == key }); i >= 0 {
+		w = o.Workloads[i]
+	}
+	return w
+}
+
 // Workload is a deployment, a StatefulSet, a Job or another owner of pods.
 type Workload struct {
 	cluster.Key
@@ -100,6 +108,9 @@ type Workload struct {
 	// After is the number of pods that run in the end.
 	After Range `json:"after"`
 	Losses
+	// Preempted counts its pods that end for pods of higher priority, of the workloads in By.
+	Preempted Range         `json:"preempted"`
+	By        []cluster.Key `json:"by,omitempty"`
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
 	Reasons []string `json:"reasons"`
@@ -249,11 +260,11 @@ func (s *sum) take(r *run, first bool) {
 			s.of[k] = x
 		}
 		x.After = x.After.with(t.running-t.lost+t.grown(), fresh && first)
-		x.take(*t, fresh && first)
+		x.suffer(*t, fresh && first)
 	}
 	for k, x := range s.of {
 		if each[k] == nil { // this run changed nothing for it
-			x.take(tally{}, false)
+			x.suffer(tally{}, false)
 		}
 	}
 	s.explain(r)
@@ -267,6 +278,17 @@ func (s *sum) take(r *run, first bool) {
 			if !r.gone[p] {
 				s.o.Moved++
 			}
+		}
+	}
+}
+
+// suffer adds the result of a run.
+func (w *Workload) suffer(t tally, first bool) {
+	w.take(t, first)
+	w.Preempted = w.Preempted.with(t.victims, first)
+	for k := range t.by {
+		if !slices.Contains(w.By, k) {
+			w.By = append(w.By, k)
 		}
 	}
 }
@@ -318,6 +340,7 @@ func (s *sum) finish(orders int) *Outcome {
 		x.Reasons = slices.SortedFunc(maps.Keys(s.reasons[k]), func(a, b string) int {
 			return cmp.Or(cmp.Compare(s.reasons[k][b], s.reasons[k][a]), cmp.Compare(a, b))
 		})
+		slices.SortFunc(x.By, cluster.Key.Compare)
 		slices.SortFunc(x.Attached, func(a, b Attachment) int { return cmp.Compare(a.Volume, b.Volume) })
 		o.Workloads = append(o.Workloads, *x)
 	}

@@ -40,6 +40,7 @@ func (r *preemption) do() bool {
 		r.spend(p.class, -1)
 		f := r.fates.of(p.class)
 		f.victims++
+		f.endFor(i.workload)
 		f.unwait(p)
 		r.replace(p.class, i.ready)
 	}

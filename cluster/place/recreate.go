@@ -12,8 +12,9 @@ import (
 
 // fate counts what happened to the pods of one class.
 type fate struct {
-	victims int // preempted
-	made    int // created
+	victims int                  // preempted
+	by      map[cluster.Key]bool // the workloads whose pods preempt them
+	made    int                  // created
 	placed  int
 	// stuck counts pods that their owner does not recreate while the lost pod exists:
 	// those of a StatefulSet, of a Job that replaces only failed pods, and those that are
@@ -28,6 +29,17 @@ type fate struct {
 func (f *fate) add(o *fate) {
 	f.victims, f.made, f.placed, f.stuck = f.victims+o.victims, f.made+o.made, f.placed+o.placed, f.stuck+o.stuck
 	f.over, f.ended, f.orphans = f.over+o.over, f.ended+o.ended, f.orphans+o.orphans
+	for k := range o.by {
+		f.endFor(k)
+	}
+}
+
+// endFor notes a workload whose pods preempt some of them.
+func (f *fate) endFor(k cluster.Key) {
+	if f.by == nil {
+		f.by = map[cluster.Key]bool{}
+	}
+	f.by[k] = true
 }
 
 // grown is how many more of them run in the end.

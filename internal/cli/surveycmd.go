@@ -39,7 +39,7 @@ func newSurveyCommand(o *options) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&q.Pairs, "pairs", false, "also lose every pair of nodes")
 	f.StringArrayVar(&q.By, "by", nil, "nodes with one value of this `label` are a failure domain (may be repeated)")
-	f.StringArrayVar(&q.min, "min", nil, "the smallest number of pods that a workload must keep, as `NAMESPACE/NAME=N` (may be repeated)")
+	f.StringArrayVar(&q.min, "min", nil, "how many pods of a workload are needed, and enough, as `NAMESPACE/NAME=N` (may be repeated)")
 	choiceFlag(cmd, &q.require, "require", "", "exit with 1 unless the cluster survives the `loss` of any node (n-1), any pair (n-2) or any zone (zone)", survey.Requirements...)
 	q.as = formatFlag(cmd, survey.Formats...)
 	f.StringVar(&q.from, "from", "", "survey this `file` of lightsout snapshot, without a cluster")

@@ -108,31 +108,59 @@ func (a *asker) ask(l *Loss, orders int) {
 	l.Homeless, l.Missing = o.Pending.Minus(before.Pending), o.Missing.Minus(before.Missing)
 	l.Stuck, l.Preempted = o.Stuck.Minus(before.Stuck), o.Victims.Minus(before.Victims)
 	l.Orphans, l.Over = o.Orphans.Minus(before.Orphans), o.Over.Minus(before.Over)
-	l.Held = len(stay) > 0 && l.Stuck.High > 0
 	a.judge(l, o, before)
+	l.Held = len(stay) > 0 && l.Stuck.High > l.enough.Stuck.High
 }
 
 // judge lists the workloads that do not recover, and the minimums and budgets that break.
 func (a *asker) judge(l *Loss, o, before *place.Outcome) {
+	var others place.Losses // of the workloads without enough pods
 	for i := range o.Workloads {
 		w := &o.Workloads[i]
-		if least, ok := a.q.Min[w.Key]; ok && w.After.Low < least {
+		least, ok := a.q.Min[w.Key]
+		enough := ok && w.After.Low >= least
+		was := before.Of(w.Key)
+		if !enough {
+			others = worse(others, w, was)
+		}
+		if n := w.Preempted.Minus(was.Preempted); n.High > 0 {
+			l.Victims = append(l.Victims, Victim{w.Key, n, w.By})
+		}
+		if ok && !enough {
 			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, least))
 		}
 		away := w.Pending.High + w.Missing.High + w.Stuck.High + w.Over.High + w.Orphans.High
-		same := slices.ContainsFunc(before.Workloads, func(b place.Workload) bool { return b.Key == w.Key && b.After == w.After && b.Lost == w.Lost })
+		same := was.Key == w.Key && was.After == w.After && was.Lost == w.Lost
 		if w.After.Low < w.Running && away > 0 && !same {
 			for k, why := range w.Reasons {
 				w.Reasons[k] = text.Clean(why, 400)
 			}
-			l.Workloads = append(l.Workloads, Workload{*w, a.slots(w.Key)})
+			l.Workloads = append(l.Workloads, Workload{*w, a.slots(w.Key), enough})
 		}
+	}
+	if slices.ContainsFunc(l.Workloads, func(w Workload) bool { return w.Enough }) {
+		l.enough = place.Losses{Pending: l.Homeless.Minus(others.Pending), Missing: l.Missing.Minus(others.Missing),
+			Stuck: l.Stuck.Minus(others.Stuck), Orphans: l.Orphans.Minus(others.Orphans), Over: l.Over.Minus(others.Over)}
 	}
 	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Running) }
 	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Compare(share(a), share(b)) })
 	for _, b := range o.Budgets {
 		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
 	}
+}
+
+// worse adds what a workload loses at most beyond what it had lost before.
+func worse(sum place.Losses, w *place.Workload, was place.Workload) place.Losses {
+	grow := func(r *place.Range, now, was place.Range) {
+		n := now.Minus(was).High
+		r.Low, r.High = r.Low+n, r.High+n
+	}
+	grow(&sum.Pending, w.Pending, was.Pending)
+	grow(&sum.Missing, w.Missing, was.Missing)
+	grow(&sum.Stuck, w.Stuck, was.Stuck)
+	grow(&sum.Orphans, w.Orphans, was.Orphans)
+	grow(&sum.Over, w.Over, was.Over)
+	return sum
 }
 
 // without forecasts what happens if these nodes are not lost, except for those that are down
@@ -150,7 +178,7 @@ func (a *asker) without(nodes []string) *place.Outcome {
 func (a *asker) lose(nodes []string) *place.Outcome {
 	if len(nodes) == 0 {
 		o := a.w.Lose(nil, place.Options{Orders: 1})
-		return &place.Outcome{Waiting: o.Waiting, Losses: place.Losses{Pending: place.Range{Low: o.Waiting, High: o.Waiting}}, Unknown: o.Unknown}
+		return &place.Outcome{Waiting: o.Waiting, Losses: place.Losses{Pending: place.Range{Low: o.Waiting, High: o.Waiting}}, Workloads: o.Workloads, Unknown: o.Unknown}
 	}
 	stay, _ := forecast.Outage(a.s, nodes, a.q.Off, a.s.At).Staying()
 	return a.w.Lose(nodes, place.Options{Stay: stay})

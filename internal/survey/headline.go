@@ -18,11 +18,34 @@ type answer struct {
 
 // some counts losses and names them, unless nobody knows which ones they are.
 type some struct {
-	n     int
-	names []string
+	n       int
+	names   []string
+	victims []string // the workloads of which pods may be preempted
 }
 
-func (s *some) add(name string) { s.n, s.names = s.n+1, append(s.names, name) }
+func (s *some) add(name string, l *Loss) {
+	s.n, s.names = s.n+1, append(s.names, name)
+	if l == nil {
+		return
+	}
+	for _, v := range l.Victims {
+		if key := v.Workload.String(); !slices.Contains(s.victims, key) {
+			s.victims = append(s.victims, key)
+		}
+	}
+}
+
+// ends warns that pods may be preempted.
+func (s *some) ends() string {
+	switch n := len(s.victims); {
+	case n == 0:
+		return ""
+	case n > 3:
+		return fmt.Sprintf(" (pods of %d workloads may end)", n)
+	}
+	slices.Sort(s.victims)
+	return " (pods of " + text.List(s.victims) + " may end)"
+}
 
 // answers are those about nodes, about pairs if the survey tried them, and about each sort of groups.
 func (r *Report) answers() (out []answer) {
@@ -46,14 +69,14 @@ func (a *answer) add(name string, l *Loss) {
 	a.all++
 	switch {
 	case l == nil:
-		a.free.add(name)
+		a.free.add(name, nil)
 	case l.TooMuch():
-		a.tooMuch.add(name)
+		a.tooMuch.add(name, l)
 	case l.Partial():
-		a.partial.add(name)
+		a.partial.add(name, l)
 		a.wait = append(a.wait, l)
 	default:
-		a.free.add(name)
+		a.free.add(name, l)
 	}
 }
 
@@ -72,7 +95,7 @@ func (r *Report) aboutPairs() answer {
 	}
 	a.all, a.partial.n = r.Pairs, r.PartialPairs
 	for _, l := range r.Of(Pair) {
-		a.tooMuch.add(l.Name)
+		a.tooMuch.add(l.Name, l)
 	}
 	a.free.n = r.Pairs - a.partial.n - a.tooMuch.n
 	return a
@@ -90,6 +113,8 @@ func (a *answer) text(s some) string {
 		many += "s"
 	}
 	switch {
+	case a.sort == Pair && s.n == a.all && s.n > 1:
+		return fmt.Sprintf("all %d pairs", s.n)
 	case len(s.names) != s.n || s.n > namedMost:
 		return fmt.Sprintf("%d of %d %s", s.n, a.all, many)
 	case a.sort == Node:
@@ -115,7 +140,7 @@ func (a *answer) condition() string {
 			may = "lack pods"
 		}
 		for _, w := range l.Workloads {
-			if key := w.Key.String(); !slices.Contains(who, key) {
+			if key := w.Key.String(); !w.Enough && !slices.Contains(who, key) {
 				who = append(who, key)
 			}
 		}
@@ -136,10 +161,10 @@ func (r *Report) Spare() string {
 	var parts []string
 	for _, a := range r.answers() {
 		if a.free.n > 0 {
-			parts = append(parts, a.spared(a.free)+r.oneNode(a, a.free))
+			parts = append(parts, a.spared(a.free)+a.free.ends()+r.oneNode(a, a.free))
 		}
 		if a.partial.n > 0 {
-			parts = append(parts, a.spared(a.partial)+a.condition()+r.oneNode(a, a.partial))
+			parts = append(parts, a.spared(a.partial)+a.condition()+a.partial.ends()+r.oneNode(a, a.partial))
 		}
 	}
 	if len(parts) == 0 {
@@ -176,12 +201,26 @@ func (r *Report) cantSpare() string {
 	return strings.Join(parts, "; ")
 }
 
-// Headline is the result: a line with what the cluster can spare, and one with what it can't.
+// Headline is the result: a line with what the cluster can spare beside the nodes that are down, and one with
+// what it can't.
 func (r *Report) Headline() []string {
-	if len(r.Losses) == 0 {
+	if len(r.Losses) == 0 && len(r.Down) == 0 {
 		return []string{"There are no worker nodes to lose."}
 	}
-	lines := []string{"Can spare: " + r.Spare()}
+	first := "Can spare: " + r.Spare()
+	if n := len(r.Down); n > 0 {
+		down := text.List(r.Down)
+		if n > namedMost {
+			down = fmt.Sprintf("%d of %d nodes", n, r.Nodes)
+		}
+		first = down + text.Noun(n, " is", " are") + " down; "
+		if what := r.Spare(); what == "nothing" {
+			first += "nothing more can be spared"
+		} else {
+			first += "can spare: " + what
+		}
+	}
+	lines := []string{first}
 	if not := r.cantSpare(); not != "" {
 		lines = append(lines, "Can't spare: "+not)
 	}

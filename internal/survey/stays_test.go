@@ -194,18 +194,38 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 	put(c, "StatefulSet", "db", "a", cpus("1"))
 	put(c, "ReplicaSet", "y", "b", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := headline(r), "Can spare: d. Can't spare: a, b and c; pairs a + b, a + c, a + d, b + c, b + d and c + d"; got != want {
+	if got, want := headline(r), "a is down; can spare: d. Can't spare: b and c; all 3 pairs"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	for name, want := range map[string]string{"a": "a | 1 | 1 | d/", "b": "b | 1 | ", "d": "d"} {
-		if got := line(t, r, name); !strings.HasPrefix(got, want) || strings.Contains(got, "db") != (name == "a") {
+	for name, want := range map[string]string{"b": "b | 1 | ", "d": "d"} {
+		if got := line(t, r, name); !strings.HasPrefix(got, want) || strings.Contains(got, "db") {
 			t.Errorf("%s\nwant %s", got, want)
 		}
+	}
+	if n := len(r.Of(Node)); n != 3 || len(r.Names) != 3 {
+		t.Errorf("a node that is down is lost again: %d of %v", n, r.Names)
 	}
 	notes := strings.Join(r.Notes(), "\n")
 	for _, want := range []string{"a counts as down already (not Ready, or off or going off by lightsout): each line counts the room that its pods need.", "Without another loss, 1 of these pods gets no node; the table does not count them."} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q is not in\n%s", want, notes)
+		}
+	}
+}
+
+// Nodes that are down are in neither list, nor is a zone that is down as a whole.
+func TestNodesThatAreDownCannotBeSpared(t *testing.T) {
+	for off, want := range map[string]string{
+		"c": "c is down; can spare: a; b only if d/db may wait. Can't spare: zone 1", "c,a": "a and c are down; nothing more can be spared. Can't spare: b; zone 1",
+		"a,b,c": "a, b and c are down; nothing more can be spared",
+	} {
+		c := tiny("abc")
+		put(c, "StatefulSet", "db", "b", cpus("1"))
+		for i, zone := range []string{"1", "1", "2"} {
+			c.Nodes[i].Zone = "/" + zone
+		}
+		if got := headline(make_(t, cluster.NewSnapshot(*c), Options{Off: strings.Split(off, ",")})); got != want {
+			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
 }

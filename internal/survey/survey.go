@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
 )
 
@@ -35,7 +36,7 @@ type Options struct {
 	Pairs bool
 	// By lists label keys whose values are failure domains, besides zones.
 	By []string
-	// Min is the smallest number of pods that each workload must keep, by its key.
+	// Min is how many pods of a workload are needed, and enough, by its key.
 	Min map[cluster.Key]int
 	// Off names nodes whose machines are off, although the API server may call them Ready.
 	Off []string
@@ -69,12 +70,17 @@ type Loss struct {
 	Held bool `json:"held,omitempty"`
 	// Workloads lists those that do not recover fully, first the one that keeps the smallest share of its pods.
 	Workloads []Workload `json:"workloads,omitempty"`
+	// Victims lists the workloads with preempted pods.
+	Victims []Victim `json:"victims,omitempty"`
 	// Broken lists the violated minimums and Budgets the violated disruption budgets, a
 	// sentence each.
 	Broken  []string `json:"broken,omitempty"`
 	Budgets []string `json:"budgets,omitempty"`
 	// Rule describes the rule that delays or prevents evictions, if there is one.
 	Rule string `json:"rule,omitempty"`
+
+	// enough counts, up to High, the pods above whose workload keeps its stated minimum.
+	enough place.Losses
 }
 
 // Workload is a workload that does not recover fully.
@@ -82,19 +88,29 @@ type Workload struct {
 	place.Workload
 	// Slots is how many requests one of its pods serves at once; 0 without a limit.
 	Slots int `json:"slots,omitempty"`
+	// Enough: the workload keeps its stated minimum.
+	Enough bool `json:"enough,omitempty"`
+}
+
+// Victim is a workload of which pods end for the pods of others, which have a higher priority.
+type Victim struct {
+	Workload cluster.Key   `json:"workload"`
+	Pods     place.Range   `json:"pods"`
+	By       []cluster.Key `json:"by"`
 }
 
 // TooMuch reports whether the cluster cannot spare these nodes: some pods get no node, the
-// control plane does not evict them, or a minimum or a disruption budget is violated.
+// control plane does not evict them, or a minimum or a disruption budget is violated. Pods of
+// a workload that keeps its minimum do not count.
 func (l *Loss) TooMuch() bool {
-	return l.Homeless.High > 0 || l.Missing.High > 0 || l.Held || len(l.Broken)+len(l.Budgets) > 0
+	return l.Homeless.High > l.enough.Pending.High || l.Missing.High > l.enough.Missing.High || l.Held || len(l.Broken)+len(l.Budgets) > 0
 }
 
 // Partial reports whether the cluster can spare these nodes, except for pods that have no
 // certain replacement while the nodes are away: they wait for their node, no controller is
 // known to replace them, or their Job fails.
 func (l *Loss) Partial() bool {
-	return !l.TooMuch() && l.Stuck.High+l.Orphans.High+l.Over.High > 0
+	return !l.TooMuch() && (l.Stuck.High > l.enough.Stuck.High || l.Orphans.High > l.enough.Orphans.High || l.Over.High > l.enough.Over.High)
 }
 
 // Report is the result of a survey.
@@ -111,8 +127,8 @@ type Report struct {
 	Losses       []Loss `json:"losses"`
 	Pairs        int    `json:"pairs"`
 	PartialPairs int    `json:"partial_pairs"`
-	// Down names the nodes that are down already. The forecast of each loss moves their
-	// pods as well; DownPending counts those that get no node even without a loss.
+	// Down names the nodes that are down already, which the survey does not lose. The forecast
+	// of each loss moves their pods as well; DownPending counts those that get no node even without a loss.
 	Down        []string    `json:"down,omitempty"`
 	DownPending place.Range `json:"down_pending"`
 	// OneNode lists the deployments whose pods, two or more, all run on one node.
@@ -157,7 +173,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	if err := q.known(s); err != nil {
 		return nil, err
 	}
-	r := &Report{Context: s.Context, At: s.At}
+	r := &Report{Context: s.Context, At: s.At, Down: forecast.Down(s, q.Off)}
 	jobs := r.losses(s, q)
 	lone := len(jobs)
 	n := len(r.Names)
@@ -199,7 +215,7 @@ func (r *Report) add(found []asker) {
 	slices.SortFunc(bad, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
 	r.Losses = append(r.Losses, bad...)
 	now := found[0].now
-	r.Unknown, r.Waiting, r.Down, r.DownPending = now.Unknown, now.Waiting, found[0].down, now.Homeless()
+	r.Unknown, r.Waiting, r.DownPending = now.Unknown, now.Waiting, now.Homeless()
 }
 
 // known returns an error that names a workload with a minimum but without pods.
@@ -223,7 +239,7 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			continue
 		}
 		r.Nodes++
-		if !n.ControlPlane {
+		if !n.ControlPlane && !r.isDown(n.Name) {
 			r.Names = append(r.Names, n.Name)
 			out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
 		}
@@ -232,6 +248,9 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			groups[k] = append(groups[k], n.Name)
 		}
 		for _, key := range q.By {
+			if key == corev1.LabelTopologyZone {
+				continue // these are lost anyway
+			}
 			for pair := range strings.SplitSeq(n.Labels, ",") {
 				if label, v, _ := strings.Cut(pair, "="); label == key {
 					groups[[2]string{key, v}] = append(groups[[2]string{key, v}], n.Name)
@@ -241,14 +260,22 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	}
 	var more []Loss
 	for k, nodes := range groups {
+		if !slices.ContainsFunc(nodes, func(n string) bool { return !r.isDown(n) }) {
+			continue
+		}
 		more = append(more, Loss{Sort: k[0], Name: k[1], Nodes: nodes})
 	}
 	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Name, b.Name)) })
 	return append(out, more...)
 }
 
-// Of returns the losses of one sort.
+func (r *Report) isDown(node string) bool { return slices.Contains(r.Down, node) }
+
+// Of returns the losses of one sort; those of the zones also by their label.
 func (r *Report) Of(sort string) (out []*Loss) {
+	if sort == corev1.LabelTopologyZone {
+		sort = Zone
+	}
 	for i := range r.Losses {
 		if r.Losses[i].Sort == sort {
 			out = append(out, &r.Losses[i])

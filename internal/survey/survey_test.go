@@ -130,6 +130,77 @@ func TestAMinimumIsARequirement(t *testing.T) {
 	}
 }
 
+// A minimum that holds is enough for its workload, and says nothing of another.
+func TestAMinimumIsEnough(t *testing.T) {
+	model, other := cluster.Key{Namespace: "d", Name: "model"}, cluster.Key{Namespace: "d", Name: "other"}
+	for _, tt := range []struct {
+		kind, want string
+		min        map[cluster.Key]int
+	}{
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", nil},
+		{"ReplicaSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", map[cluster.Key]int{model: 3}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", map[cluster.Key]int{other: 0}},
+		{"StatefulSet", "Can spare: any node only if d/model may wait", nil},
+		{"StatefulSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
+	} {
+		c := tiny("abc")
+		for _, node := range []string{"a", "b", "c"} {
+			put(c, tt.kind, "model", node, cpus("3"))
+		}
+		put(c, "ReplicaSet", "other", "a", cpus("0"))
+		put(c, "ReplicaSet", "other", "", cpus("9")).Phase = "Pending" // waits already
+		r := make_(t, cluster.NewSnapshot(*c), Options{Min: tt.min})
+		if got := headline(r); got != tt.want || (r.Unmet("n-1") == "") != !strings.Contains(tt.want, "Can't") {
+			t.Errorf("%s, minimum %v: %s\nwant %s", tt.kind, tt.min, got, tt.want)
+		}
+	}
+}
+
+// Preempted pods have a name, and those that take their place as well.
+func TestTheSurveyNamesPreemptedPods(t *testing.T) {
+	c := tiny("ab")
+	high := int32(1000)
+	web := cpus("3")
+	web.Priority = &high
+	put(c, "ReplicaSet", "web", "a", web)
+	put(c, "ReplicaSet", "batch", "b", cpus("2"))
+	put(c, "StatefulSet", "db", "a", cpus("0"))
+	q := Options{Min: map[cluster.Key]int{{Namespace: "d", Name: "batch"}: 0}}
+	r := make_(t, cluster.NewSnapshot(*c), q)
+	if got, want := headline(r), "Can spare: b; a only if d/db may wait (pods of d/batch may end)"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got, want := fmt.Sprint(loss(t, r, "a").Victims), "[ends 1 of d/batch for d/web]"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b, JSON, 0); err != nil || !strings.Contains(b.String(), `"victims": [`) {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}
+
+// The label of zones names no other domains, a page has room for each reason, and nobody reads six pairs for "all".
+func TestNothingIsNamedTwiceOrLeftOut(t *testing.T) {
+	c := tiny("abcd")
+	for i, n := range c.Nodes {
+		n.Zone, n.Labels = fmt.Sprintf("/%d", i/2), n.Labels+fmt.Sprintf(",topology.kubernetes.io/zone=%d", i/2)
+		for _, set := range []string{"one", "two", "three"} {
+			put(c, "ReplicaSet", set, n.Name, cpus("1"))
+		}
+	}
+	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, By: []string{corev1.LabelTopologyZone}})
+	if got, want := headline(r), "Can spare: any node. Can't spare: all 6 pairs; zones 0 and 1"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for format, short := range map[string]bool{Table: true, HTML: false} {
+		var b bytes.Buffer
+		if err := r.Write(&b, format, 0); err != nil || strings.Contains(b.String(), "and 1 more") != short {
+			t.Errorf("%v\n%s", err, &b)
+		}
+	}
+}
+
 // A budget that a loss violates makes the loss too much, also when the pods only wait for
 // their node. The reason names what is left.
 func TestABrokenBudget(t *testing.T) {

@@ -69,24 +69,48 @@ func (l *Loss) unreplaced() place.Range {
 }
 
 // Why is the problem with the loss in one line; empty without one.
-func (l *Loss) Why() string {
+func (l *Loss) Why() string { return text.Clean(strings.Join(l.reasons(), "; "), 6000) }
+
+// inShort is Why without the reasons for which a table has no room.
+func (l *Loss) inShort() string {
+	const shown = 2
+	why := l.reasons()
+	if n := len(why) - shown; n > 0 {
+		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
+	}
+	return text.Clean(strings.Join(why, "; "), 600)
+}
+
+// reasons are the problems with the loss, the worst first.
+func (l *Loss) reasons() []string {
 	why := slices.Concat(l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
-		left := fmt.Sprintf("%s: %v of %d left, ", w.Key, w.After, w.Running)
+		left := fmt.Sprintf("%s: %v of %d left%s, ", w.Key, w.After, w.Running, map[bool]string{true: " (enough)"}[w.Enough])
 		if w.Slots > 0 {
 			slots := place.Range{Low: w.After.Low * w.Slots, High: w.After.High * w.Slots}
 			left += fmt.Sprintf("capacity %v of %d, ", slots, w.Running*w.Slots)
 		}
 		why = append(why, left+w.away())
 	}
+	for _, v := range l.Victims {
+		why = append(why, v.String())
+	}
 	if l.Rule != "" {
 		why = append(why, l.Rule)
 	}
-	const shown = 2
-	if n := len(why) - shown; n > 0 {
-		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
+	return why
+}
+
+// String says of which workload pods end, and for whom.
+func (v Victim) String() string {
+	ends, by := "may end", "pods of higher priority"
+	if v.Pods.Exact() {
+		ends = "ends"
 	}
-	return text.Clean(strings.Join(why, "; "), 600)
+	if len(v.By) == 1 {
+		by = v.By[0].String()
+	}
+	return fmt.Sprintf("%s %d of %s for %s", ends, v.Pods.High, v.Workload, by)
 }
 
 // away describes the pods that the workload lacks.
@@ -142,7 +166,9 @@ func (r *Report) lossLines(width int) (lines []string) {
 	}
 	rows := [][]string{slices.Clone(columns)}
 	for i := range r.Losses {
-		rows = append(rows, r.Losses[i].Cells())
+		row := r.Losses[i].Cells()
+		row[len(row)-1] = text.Cells(r.Losses[i].inShort())
+		rows = append(rows, row)
 	}
 	for k := len(columns) - 2; k > 0; k-- {
 		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[k] != "-" }) {
@@ -175,7 +201,7 @@ const oneNodeShown = 3
 
 // Notes returns the lines below the table.
 func (r *Report) Notes() (out []string) {
-	if r.Nodes > 0 && len(r.Names) == 0 {
+	if r.Nodes > 0 && len(r.Names)+len(r.Down) == 0 {
 		out = append(out, fmt.Sprintf("A survey loses workers one by one, and here every node (%d) belongs to the control plane; --by LABEL loses groups of any nodes.", r.Nodes))
 	}
 	if r.Waiting > 0 {
