@@ -80,6 +80,11 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		if got, want := rowsOf(podsTable(r, factsOf(r))), "T+00:20.0|"+strings.Join(c.want, "\nT+00:20.0|"); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
+		all := factsOf(r)
+		advice := shorterOf(r, causesOf(r, all), all).Items[0].Text
+		if hangs := strings.Contains(advice, "of default/database come") && strings.Contains(advice, cluster.TaintOutOfService); hangs != (c.deleted > 0) {
+			t.Errorf("%s: %q", name, advice)
+		}
 	}
 }
 
