@@ -48,11 +48,11 @@ const (
 	noticesMost = 20
 )
 
-// tidings is what notices of an outage have told: how many signs, how bad it is, and that pods lack.
+// tidings is what notices of an outage have told: how many signs, what clients notice, and that pods lack.
 type tidings struct {
-	signs    int
-	severity record.Severity
-	lack     bool
+	signs   int
+	clients string
+	lack    bool
 }
 
 // notifySigns sends a notice of the outage, of later signs and of the first pods that lack, if this
@@ -63,7 +63,7 @@ func (o *incident) notifySigns(s *cluster.Snapshot, now time.Time) {
 	if o.r.calm != nil {
 		pods = report.Lacking(o.r.calm, s)
 	}
-	is := tidings{len(o.found.Signs), severity, o.tidings.lack || pods != ""}
+	is := tidings{len(o.found.Signs), string(severity) + clients, o.tidings.lack || pods != ""}
 	if !o.r.lead.leads || is == o.tidings || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}

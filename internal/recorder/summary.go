@@ -72,15 +72,19 @@ func (o *incident) offset(at time.Time) float64 { return at.Sub(o.zero).Seconds(
 // nobody knows. Of a target that has never answered the recorder, no failure shows that.
 func (o *incident) severity() (s record.Severity, why, clients string) {
 	service := o.tracker.Requests().Service()
+	errors := "clients see errors"
+	if last, over := o.tracker.Requests().ErrorsEnded(); over {
+		errors = "clients saw errors until " + last.UTC().Format("15:04:05") + " UTC"
+	}
 	switch own := o.r.opt.Every > 0; {
 	case len(o.tracker.Runs()) == 0:
 		return record.SeverityUnknown, "lightsout sent no requests", ""
 	case own && o.r.requests.first.IsZero():
 		return record.SeverityUnknown, report.NeverAnswered, report.NeverAnswered
 	case service == loadgen.ServiceDown:
-		return record.SeverityDown, "", "clients see errors"
+		return record.SeverityDown, "", errors
 	case service == loadgen.ServiceDegraded:
-		return record.SeverityDegraded, "", "clients see errors"
+		return record.SeverityDegraded, "", errors
 	}
 	s, why = record.SeverityUnnoticed, o.unasked()
 	if why != "" {
