@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -158,14 +159,40 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 	return why
 }
 
+// preempted is how many pods of a workload Kubernetes preempted in an outage, and for which workloads if the record
+// shows those.
+func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
+	victims, by := map[string]bool{}, map[string]bool{}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Change != cluster.ChangeEvent || e.To != "Preempted" || e.When().By.Before(f.From) || e.Seen.After(f.over) || all.owners[cluster.Key{Namespace: e.Namespace, Name: e.Subject}] != of {
+			continue
+		}
+		victims[e.Subject] = true
+		for _, p := range all.lives {
+			if p.UID != "" && strings.Contains(e.Why, p.UID) {
+				by[clean(workloadOf(p.Pod).Key.String())] = true
+			}
+		}
+	}
+	switch {
+	case len(victims) == 0:
+		return ""
+	case len(by) == 0:
+		return itoa(len(victims)) + " preempted"
+	}
+	return itoa(len(victims)) + " preempted by " + text.List(slices.Sorted(maps.Keys(by)))
+}
+
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
 	reported := all.reported(r, w.Ref, f.From, latest(w.To, f.over))
+	preempted := all.preempted(r, w.Ref, f)
 	if len(lost) == 0 || w.lacked() == 0 {
-		return reported
+		return joined(preempted, reported)
 	}
-	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), reported)
+	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), preempted, reported)
 }
 
 // hangs is the fate of pods of a StatefulSet that were deleted on nodes that were down.
