@@ -112,3 +112,22 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		}
 	}
 }
+
+// The opening names six workloads that lost pods: each of them may be the one that somebody looks for.
+func TestTheOpeningNamesWhatLostPods(t *testing.T) {
+	for lost, more := range map[int]bool{5: false, 6: true} {
+		r := bare()
+		off(r, 400)
+		replaces(r, 405)
+		for i := range lost {
+			for s, to := range map[float64]string{1: "2/2", 66: "1/2", 405: "2/2"} {
+				counts(r, s, "", to)
+				r.Events[len(r.Events)-1].Subject = "shop-" + itoa(i)
+			}
+		}
+		said := opening(r, factsOf(r))[0]
+		if strings.Contains(said, "more workload") != more || strings.Count(said, "default/shop-") != 5 {
+			t.Errorf("%d: %s", lost, said)
+		}
+	}
+}
