@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -60,7 +61,8 @@ func (o *incident) sumLoads() {
 		if x.To.IsZero() {
 			x.From, x.To = o.zero, o.sum.Ended
 		}
-		o.sum.AddLoad(record.Load{Step: o.r.specs[run].Text(), Run: run, Started: new(o.offset(x.From)), Ended: new(o.offset(x.To))}, x.Counts(o.open[run]), x.Window)
+		load := o.r.loads[run]
+		o.sum.AddLoad(record.Load{Step: load.Spec.Text(), Run: run, Started: new(o.offset(cmp.Or(load.At, x.From))), Ended: new(o.offset(x.To))}, x.Counts(o.open[run]), x.Window)
 	}
 	o.sum.Ledger.Balanced = o.sum.Ledger.Adds()
 }
