@@ -143,14 +143,15 @@ func jobOf(k Key, j *batchv1.Job) *Workload {
 	return w
 }
 
+// serviceOf leaves out the endpoints of pods that are being deleted, unless there are no others.
 func serviceOf(e *Endpoints) *Workload {
-	w := &Workload{Kind: KindService, Key: e.Service, Ready: e.Ready, Desired: e.Total, Word: WordServing}
+	w := &Workload{Kind: KindService, Key: e.Service, Ready: e.Ready, Desired: cmp.Or(max(e.Ready, e.Total-e.Terminating), e.Total), Word: WordServing}
 	switch {
 	case e.Total == 0:
 		w.Word = WordEmpty
 	case e.Ready == 0:
 		w.Word = "Down"
-	case e.Ready < e.Total:
+	case e.Ready < w.Desired:
 		w.Word = WordPartly
 	}
 	return w

@@ -30,7 +30,8 @@ func TestWorkloadsAreSummedUp(t *testing.T) {
 	} {
 		c.Objects = append(c.Objects, o.(*Object))
 	}
-	c.Endpoints = []*Endpoints{{Service: Key{"default", "a"}, Ready: 2, Total: 2}, {Service: Key{"default", "b"}, Ready: 1, Total: 2}, {Service: Key{"default", "c"}, Total: 2}, {Service: Key{"default", "d"}}}
+	c.Endpoints = []*Endpoints{{Service: Key{"default", "a"}, Ready: 2, Total: 2}, {Service: Key{"default", "b"}, Ready: 1, Total: 2}, {Service: Key{"default", "c"}, Total: 2}, {Service: Key{"default", "d"}},
+		{Service: Key{"default", "e"}, Ready: 6, Terminating: 3, Total: 9}, {Service: Key{"default", "f"}, Ready: 5, Terminating: 3, Total: 9}, {Service: Key{"default", "g"}, Terminating: 2, Total: 2}}
 	s := NewSnapshot(c)
 	var got []string
 	for _, kind := range []Kind{KindStatefulSet, KindDaemonSet, KindJob, KindService} {
@@ -42,7 +43,7 @@ func TestWorkloadsAreSummedUp(t *testing.T) {
 		}
 	}
 	want := "statefulset a 2/3 Scaling|statefulset b 0/0 Stopped|statefulset c 1/1 Updating|daemonset a 2/2 Running|" +
-		"job a 0/1 Failed|job b 1/3 Running|job c 0/1 Suspended|service a 2/2 Serving|service b 1/2 Partly|service c 0/2 Down|service d 0/0 Empty"
+		"job a 0/1 Failed|job b 1/3 Running|job c 0/1 Suspended|service a 2/2 Serving|service b 1/2 Partly|service c 0/2 Down|service d 0/0 Empty|service e 6/6 Serving|service f 5/6 Partly|service g 0/2 Down"
 	if strings.Join(got, "|") != want {
 		t.Errorf("got %s", strings.Join(got, "|"))
 	}

@@ -53,14 +53,21 @@ func (s *Series) down() (out []Failures) {
 	return out
 }
 
-// downLeast is how many requests fail at least in seconds in which the service is down, for all of the
-// requests to show that it was: a few fail while it is degraded, too.
-const downLeast = 3
+// downLeast is how many requests fail at least in seconds in which the service is down, and downLength how long
+// those last, for all of the requests to show that it was: a few fail while it is degraded, too, and many in a
+// second of many requests.
+const (
+	downLeast  = 3
+	downLength = 3 * time.Second
+)
 
-// Service is what all requests show: down if three or more failed in a run of seconds without a success. A
-// request that hangs fails among later ones that are ok.
+// Service is what all requests show: down if three or more failed while none succeeded for at least three
+// seconds, or since. A request that hangs fails among later ones that are ok.
 func (s *Series) Service() (worst Service) {
-	if slices.ContainsFunc(s.down(), func(f Failures) bool { return f.N >= downLeast }) {
+	if slices.ContainsFunc(s.down(), func(f Failures) bool {
+		ok := s.okSince(f.First)
+		return f.N >= downLeast && (ok.IsZero() || ok.Sub(f.First.Truncate(time.Second)) >= downLength)
+	}) {
 		return ServiceDown
 	}
 	for _, x := range s.rows {

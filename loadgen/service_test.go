@@ -31,8 +31,8 @@ func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
 	}
 }
 
-// A service is down if three or more requests failed in a run of seconds without a success; one that hangs
-// fails among later ones that are ok.
+// A service is down if three or more requests failed while none succeeded for three seconds, at any rate; one that
+// hangs fails among later ones that are ok. F is a second in which five fail.
 func TestTheStateOfAServiceFollowsFromItsSeconds(t *testing.T) {
 	t.Parallel()
 	for classes, want := range map[string]Service{
@@ -43,11 +43,15 @@ func TestTheStateOfAServiceFollowsFromItsSeconds(t *testing.T) {
 		"offoffo":  ServiceDegraded,
 		"ofcf fo":  ServiceDown,
 		"fofofofo": ServiceDegraded,
+		"ooFoo":    ServiceDegraded,
+		"ooFFoo":   ServiceDegraded,
+		"ooFFFoo":  ServiceDown,
+		"ooF":      ServiceDown,
 	} {
 		var s Series
 		for second, c := range classes {
-			class, known := map[rune]Class{'o': ClassOK, 'f': ClassRefused, 'c': ClassCancelled}[c]
-			if known {
+			class, known := map[rune]Class{'o': ClassOK, 'f': ClassRefused, 'F': ClassRefused, 'c': ClassCancelled}[c]
+			for n := map[rune]int{'F': 4}[c]; known && n >= 0; n-- {
 				s.Note(ended(float64(second), class, 0.1), at(float64(second)))
 			}
 		}

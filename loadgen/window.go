@@ -123,6 +123,14 @@ func (s *Series) okBetween(from, to time.Time) bool {
 	return !ok.IsZero() && ok.Add(time.Second).Before(to)
 }
 
+// ErrorsEnded is when the last request failed, if it is over: a request succeeded that was sent least after that.
+func (s *Series) ErrorsEnded() (last time.Time, over bool) {
+	for _, x := range s.rows {
+		last = later(last, x.span.Ended)
+	}
+	return last, !last.IsZero() && !s.okSince(last.Add(least)).IsZero()
+}
+
 // Findings are what the requests of an outage show.
 type Findings struct {
 	// ErrorWindows are those of the outages in order, which are the first to end after each power-off;

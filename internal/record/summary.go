@@ -137,7 +137,7 @@ const (
 	SeverityUnknown   Severity = "unknown"   // too few requests were sent, or ended by themselves, to tell
 	SeverityUnnoticed Severity = "unnoticed" // no request failed
 	SeverityDegraded  Severity = "degraded"  // some requests failed
-	SeverityDown      Severity = "down"      // three or more requests failed in a run of seconds without a success: loadgen.Series.Service
+	SeverityDown      Severity = "down"      // three or more requests failed while none succeeded for at least 3 s, or since: loadgen.Series.Service
 )
 
 // Setting is one timing in force.

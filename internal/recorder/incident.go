@@ -197,7 +197,7 @@ func (o *incident) finish(now time.Time) {
 	r.follow(r.ended.Change(func() func(loadgen.Record) { // those that end later are in flight
 		failed = r.rolling.Rest()
 		if r.opt.Load != nil {
-			o.open = record.InFlight(r.opt.Load, maps.Keys(r.specs))
+			o.open = record.InFlight(r.opt.Load, maps.Keys(r.loads))
 		}
 		return r.rolling.Request
 	}))

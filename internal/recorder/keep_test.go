@@ -24,6 +24,14 @@ func TestANoticeFollowsWhatClientsNotice(t *testing.T) {
 		strings.Contains(got[0].Sentence, "clients") || !strings.Contains(got[1].Sentence, "clients see errors") {
 		t.Errorf("hooks receive %+v", got)
 	}
+	failed := s.now.Add(-6*time.Second + 100*time.Millisecond)
+	for range 15 {
+		s.look(1)
+		s.Record(loadgen.Record{Run: 1, Scheduled: s.now, Sent: s.now, End: s.now, Class: loadgen.ClassOK})
+	}
+	if want := "clients saw errors until " + failed.UTC().Format("15:04:05") + " UTC"; len(got) != 3 || !strings.Contains(got[2].Sentence, want) {
+		t.Errorf("hooks receive %+v, not that %s", got[2:], want)
+	}
 }
 
 // A notice names the deployments that lack pods, the worst first, as soon as some do.

@@ -10,6 +10,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/planned"
+	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -41,7 +42,7 @@ func newScene(t *testing.T, change func(*Options)) *scene {
 		}
 	})
 	w.requests.every = time.Second
-	w.specs[1] = loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}
+	w.loads[1] = session.LoadStarted{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}}
 	w.start, w.contact = w.now, w.now
 	w.node = cluster.Node{Name: "n1", Ready: cluster.TriTrue, ReadySince: w.now.Add(-time.Hour), Created: w.now.Add(-2 * time.Hour), LeaseDuration: 40 * time.Second, BootID: "first", Renewed: w.now, RenewSeen: w.now}
 	w.change = w.contents

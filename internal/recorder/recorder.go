@@ -25,7 +25,7 @@ type Recorder struct {
 	health  record.Health
 	// clock notices when the wall clock is set.
 	clock clock.Steps
-	specs map[int]loadgen.Spec // of loads, by the generator's numbers
+	loads map[int]session.LoadStarted // by the generator's numbers
 
 	alerts   alerts
 	requests requests
@@ -65,7 +65,7 @@ func (s said) news(topic, line string) bool {
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
-		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
+		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), loads: map[int]session.LoadStarted{},
 		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
 		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, lead: lead{changed: opt.Now()}, said: said{},
 	}
@@ -118,7 +118,7 @@ func (r *Recorder) Handle(e session.Event) {
 			r.muted = append(r.muted, mute{why: cordoned, from: e.When.By, to: e.When.By.Add(cordonCalm), stage: muted})
 		}
 	case session.LoadStarted:
-		r.specs[e.Number] = e.Spec
+		r.loads[e.Number] = e
 		if o != nil {
 			o.tracker.FailsWithin(r.opt.Load.FailsWithin(e.Spec))
 		}
@@ -231,11 +231,11 @@ func (r *Recorder) startProbes() {
 		return
 	}
 	spec := loadgen.Spec{Shape: loadgen.Rate, PerSecond: float64(time.Second) / float64(r.opt.Every)}
-	number, _, err := r.s.StartLoad(spec)
+	number, at, err := r.s.StartLoad(spec)
 	if err != nil {
 		r.opt.Print("lightsout sends no requests: " + err.Error())
 	}
-	r.specs[number] = spec
+	r.loads[number] = session.LoadStarted{Number: number, Spec: spec, At: at}
 }
 
 // follow follows requests that have ended.

@@ -124,7 +124,7 @@ func (s *screen) setTime(at time.Time) {
 
 // loadStarted has the operator start a load.
 func (s *screen) loadStarted(number int, spec loadgen.Spec) {
-	s.Handle(session.LoadStarted{Number: number, Spec: spec})
+	s.Handle(session.LoadStarted{Number: number, Spec: spec, At: s.now})
 }
 
 // look lets seconds pass, with a look in each.
@@ -407,7 +407,9 @@ func TestTheRecordCountsAllItsRequests(t *testing.T) {
 	}{"all are kept": {64 << 20, true}, "some are forgotten": {1 << 20, false}} {
 		s := newScreenOf(t, tc.past, func(*Options) {})
 		s.look(3)
+		start := s.now
 		s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 10000})
+		s.look(2)
 		s.fails("n2")
 		zero := s.now
 		for i := range 10000 {
@@ -434,6 +436,9 @@ func TestTheRecordCountsAllItsRequests(t *testing.T) {
 		}
 		if l := sum.Load; len(l) != 1 || l[0].Scheduled != want.Scheduled || l[0].OK != want.OK || l[0].Failed != want.FailedSum() || tc.all != (want.Scheduled == 10001) {
 			t.Errorf("%s: the summary counts %+v, requests.jsonl has %+v", name, l, want)
+		}
+		if at := *sum.Load[0].Started; at != start.Sub(sum.Zero).Seconds() {
+			t.Errorf("%s: the load began at %g s", name, at)
 		}
 		from, told := sum.Unplanned.RequestsFrom, strings.Contains(strings.Join(sum.Unplanned.Unseen, "; "), "neither counted nor in requests.jsonl")
 		if tc.all != (from == nil) || tc.all == told || from != nil && !from.After(zero) {

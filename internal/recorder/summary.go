@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -60,7 +61,8 @@ func (o *incident) sumLoads() {
 		if x.To.IsZero() {
 			x.From, x.To = o.zero, o.sum.Ended
 		}
-		o.sum.AddLoad(record.Load{Step: o.r.specs[run].Text(), Run: run, Started: new(o.offset(x.From)), Ended: new(o.offset(x.To))}, x.Counts(o.open[run]), x.Window)
+		load := o.r.loads[run]
+		o.sum.AddLoad(record.Load{Step: load.Spec.Text(), Run: run, Started: new(o.offset(cmp.Or(load.At, x.From))), Ended: new(o.offset(x.To))}, x.Counts(o.open[run]), x.Window)
 	}
 	o.sum.Ledger.Balanced = o.sum.Ledger.Adds()
 }
@@ -72,15 +74,19 @@ func (o *incident) offset(at time.Time) float64 { return at.Sub(o.zero).Seconds(
 // nobody knows. Of a target that has never answered the recorder, no failure shows that.
 func (o *incident) severity() (s record.Severity, why, clients string) {
 	service := o.tracker.Requests().Service()
+	errors := "clients see errors"
+	if last, over := o.tracker.Requests().ErrorsEnded(); over {
+		errors = "clients saw errors until " + last.UTC().Format("15:04:05") + " UTC"
+	}
 	switch own := o.r.opt.Every > 0; {
 	case len(o.tracker.Runs()) == 0:
 		return record.SeverityUnknown, "lightsout sent no requests", ""
 	case own && o.r.requests.first.IsZero():
 		return record.SeverityUnknown, report.NeverAnswered, report.NeverAnswered
 	case service == loadgen.ServiceDown:
-		return record.SeverityDown, "", "clients see errors"
+		return record.SeverityDown, "", errors
 	case service == loadgen.ServiceDegraded:
-		return record.SeverityDegraded, "", "clients see errors"
+		return record.SeverityDegraded, "", errors
 	}
 	s, why = record.SeverityUnnoticed, o.unasked()
 	if why != "" {

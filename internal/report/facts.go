@@ -21,6 +21,7 @@ type Facts struct {
 	Clients  Clients
 	// Workloads are those of which the record shows the pods, the worst first.
 	Workloads []Workload
+	pods      *pods
 	// began is the earliest time at which it may have begun; over is To, or the end of the record.
 	began, over time.Time
 }
@@ -45,6 +46,7 @@ func factsOf(r *record.Record) []Facts {
 	pods := podsIn(r)
 	readings := readingsOf(r, pods)
 	for i := range out {
+		out[i].pods = pods
 		out[i].Clients = clientsOf(r, out, i)
 		out[i].Workloads = workloadsOf(r, &out[i], pods, readings)
 	}

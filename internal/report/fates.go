@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,10 +12,25 @@ import (
 	"lightsout/internal/text"
 )
 
-// life is a pod as it was shown last, with its first deletion: its end may be another.
+// life is a pod as it was shown last, with its first deletion: its end may be another. It had no node from waits
+// until placed; zero: it never waited, or still does.
 type life struct {
 	*cluster.Pod
-	deleted time.Time
+	deleted, waits, placed time.Time
+}
+
+// shown is the pod as it is shown at a time.
+func (l life) shown(p *cluster.Pod, at time.Time) life {
+	l.Pod, l.deleted = p, cmp.Or(l.deleted, p.Deleting)
+	if waiting(p) {
+		l.waits, l.placed = cmp.Or(l.waits, at), time.Time{}
+	}
+	return l
+}
+
+// waiting reports whether a pod has no node, and nobody deletes it.
+func waiting(p *cluster.Pod) bool {
+	return p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero()
 }
 
 // pods are the pods of workloads in a record's samples, by idOf, and for each workload the readings that
@@ -46,7 +62,7 @@ func (t *tally) add(p *cluster.Pod, n int) {
 	if p.Serving() {
 		t.serving += n
 	}
-	if p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() {
+	if waiting(p) {
 		t.waiting += n
 	}
 }
@@ -55,34 +71,37 @@ func (t *tally) add(p *cluster.Pod, n int) {
 func podsIn(r *record.Record) *pods {
 	all := &pods{map[string]life{}, map[cluster.Key]cluster.Ref{}, map[cluster.Ref][]reading{}}
 	now, counts, told := map[cluster.Key]*cluster.Pod{}, map[cluster.Ref]*tally{}, map[cluster.Ref]tally{}
-	drop := func(k cluster.Key) {
+	drop := func(k cluster.Key, at time.Time) {
 		if p := now[k]; p != nil {
 			counts[workloadOf(p)].add(p, -1)
 			delete(now, k)
+			x := all.lives[idOf(p)]
+			x.placed = cmp.Or(x.placed, at)
+			all.lives[idOf(p)] = x
 		}
 	}
 	for i := range r.Samples {
 		x := &r.Samples[i]
 		if x.Key {
 			for k := range now {
-				drop(k)
+				drop(k, x.At)
 			}
 		}
 		if x.Cluster != nil {
 			for _, k := range x.Cluster.GonePods {
-				drop(k)
+				drop(k, x.At)
 			}
 			for _, p := range x.Cluster.Pods {
 				if p == nil || workloadOf(p).Kind == "" {
 					continue
 				}
-				drop(p.Key)
+				drop(p.Key, x.At)
 				w := workloadOf(p)
 				if counts[w] == nil {
 					counts[w] = &tally{}
 				}
 				counts[w].add(p, 1)
-				now[p.Key], all.lives[idOf(p)] = p, life{p, cmp.Or(all.lives[idOf(p)].deleted, p.Deleting)}
+				now[p.Key], all.lives[idOf(p)] = p, all.lives[idOf(p)].shown(p, x.At)
 				all.owners[p.Key], all.owners[cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}] = w, w
 			}
 		}
@@ -140,15 +159,44 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 	return why
 }
 
+// preempted is how many pods of a workload Kubernetes preempted in an outage, and for which workloads if the record
+// shows those.
+func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
+	victims, by := map[string]bool{}, map[string]bool{}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Change != cluster.ChangeEvent || e.To != "Preempted" || e.When().By.Before(f.From) || e.Seen.After(f.over) || all.owners[cluster.Key{Namespace: e.Namespace, Name: e.Subject}] != of {
+			continue
+		}
+		victims[e.Subject] = true
+		for _, p := range all.lives {
+			if p.UID != "" && strings.Contains(e.Why, p.UID) {
+				by[clean(workloadOf(p.Pod).Key.String())] = true
+			}
+		}
+	}
+	switch {
+	case len(victims) == 0:
+		return ""
+	case len(by) == 0:
+		return itoa(len(victims)) + " preempted"
+	}
+	return itoa(len(victims)) + " preempted by " + text.List(slices.Sorted(maps.Keys(by)))
+}
+
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
 	reported := all.reported(r, w.Ref, f.From, latest(w.To, f.over))
+	preempted := all.preempted(r, w.Ref, f)
 	if len(lost) == 0 || w.lacked() == 0 {
-		return reported
+		return joined(preempted, reported)
 	}
-	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), reported)
+	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), preempted, reported)
 }
+
+// hangs is the fate of pods of a StatefulSet that were deleted on nodes that were down.
+const hangs = "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
 
 // fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
 func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
@@ -164,7 +212,7 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 	case ended == len(lost):
 		return "ended with the shutdown"
 	case deleted && w.Kind == cluster.KindStatefulSet:
-		return "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
+		return hangs
 	case deleted:
 		return "deleted" + tolerated(lost, " after ")
 	case w.Hidden: // perhaps nobody saw it

@@ -80,6 +80,33 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		if got, want := rowsOf(podsTable(r, factsOf(r))), "T+00:20.0|"+strings.Join(c.want, "\nT+00:20.0|"); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
+		all := factsOf(r)
+		advice := shorterOf(r, causesOf(r, all), all).Items[0].Text
+		if hangs := strings.Contains(advice, "of default/database come") && strings.Contains(advice, cluster.TaintOutOfService); hangs != (c.deleted > 0) {
+			t.Errorf("%s: %q", name, advice)
+		}
+	}
+}
+
+// A pod that made room for another one lacks for that reason, and the other one is named if the record shows it.
+func TestAPreemptedPodIsNamedWithWhatTookItsPlace(t *testing.T) {
+	web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
+	model := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "model"}}
+	for uid, want := range map[string]string{"0e4c": "1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s; 1 preempted by default/model",
+		"": "1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s; 1 preempted"} {
+		r := bare()
+		replaces(r, 405)
+		off(r, 400)
+		shows(r, 1, web, "k8s2", true, 0, "web-1")
+		shows(r, 1, web, "k8s3", true, 0, "web-2")
+		shows(r, 66, model, "k8s3", true, 0, "model-1")
+		r.Samples[len(r.Samples)-1].Cluster.Pods[0].UID = uid
+		for _, s := range []float64{67, 68} {
+			tells(r, s, cluster.KindPod, "web-2", "Preempted", "Preempted by pod 0e4c on node k8s3")
+		}
+		if w := factsOf(r)[0].Workloads; len(w) == 0 || w[0].Why != want {
+			t.Errorf("got %+v, want %q", w, want)
+		}
 	}
 }
 

@@ -173,7 +173,7 @@ func lasted(d time.Duration) string {
 }
 
 // workloadsMost is the largest number of workloads in a sentence.
-const workloadsMost = 4
+const workloadsMost = 6
 
 // podsOf counts the pods of the workloads that lost some, the worst first.
 func podsOf(r *record.Record, f *Facts) string {

@@ -2,9 +2,12 @@ package report
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -38,13 +41,19 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced)
 	}
 	ready, known := at(view.PhaseReady)
-	if n, of, until := c.roomless(all, secondsAfter(r, ready)); deleted && known && n > 0 {
-		restored := until.Sub(base(r)).Seconds()
-		add("keep room for "+text.Count(n, "more pod", "more pods")+" on other nodes", availableOf(of), evicted+restored-ready, restored)
+	if room := c.roomless(all, secondsAfter(r, ready)); deleted && known && room.pods > 0 {
+		restored := room.until.Sub(base(r)).Seconds()
+		add("keep room for "+text.Count(room.pods, "more pod", "more pods")+" ("+text.List(room.lacks)+") on other nodes", availableOf(room.of), evicted+restored-ready, restored)
+	}
+	hung := hanging(all[0].Workloads)
+	if len(hung) > 0 {
+		t.Items = append(t.Items, cell{Text: fmt.Sprintf(hangsAdvice, text.List(few(hung, "more")))})
 	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
 	case len(t.Rows) == 0 && partly:
 		t.Items = append(t.Items, cell{Text: "lightsout did not see enough of this outage to tell whether a setting of Kubernetes would have shortened it."})
+		return t
+	case len(t.Rows) == 0 && len(hung) > 0:
 		return t
 	case len(t.Rows) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
@@ -70,19 +79,62 @@ func availableOf(workloads []string) string {
 	return "all pods of " + strings.Join(few(workloads, "more"), ", ") + " are available on other nodes"
 }
 
-// roomless counts the pods of the first outage that had no node until a node was Ready again, with their
-// workloads and when the last one was available. A pod that waits for a node before that gets one elsewhere.
-func (c *causes) roomless(all []Facts, ready time.Time) (n int, of []string, until time.Time) {
-	placed := func(w *Workload) bool {
-		first, _ := c.follows(view.PhaseReady, "", w.PendingTo.Sub(base(c.r)).Seconds())
-		return !w.PendingTo.IsZero() && first == nil
-	}
-	for _, w := range all[0].Workloads {
-		if w.Pending > 0 && w.To.After(ready) && !placed(&w) {
-			n, of, until = n+w.Pending, append(of, clean(w.Key.String())), latest(until, w.To)
+// hangsAdvice is what to do about StatefulSets whose pods hang on silent nodes.
+const hangsAdvice = "New pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
+	cluster.TaintOutOfService + ": unless their volumes keep them on it."
+
+// hanging names the workloads that made no new pods before the old ones ended.
+func hanging(all []Workload) (names []string) {
+	for _, w := range all {
+		if strings.Contains(w.Why, hangs) {
+			names = append(names, clean(w.Key.String()))
 		}
 	}
-	return n, of, until
+	return names
+}
+
+// lack is how many pods lacked room, of which workloads, what they lacked, and when the last workload had all.
+type lack struct {
+	pods      int
+	of, lacks []string
+	until     time.Time
+}
+
+// resource is what a node has too little of, in the scheduler's words.
+var resource = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
+
+// roomless counts the pods of the first outage that had no node until a node was Ready again, for want of room
+// as the scheduler said. A pod that waits for a node before that gets one elsewhere; one whose volume keeps it on its
+// node needs no room.
+func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
+	returned := func(at time.Time) bool {
+		first, _ := c.follows(view.PhaseReady, "", at.Sub(base(c.r)).Seconds())
+		return first != nil
+	}
+	pods := all[0].pods
+	for _, w := range all[0].Workloads {
+		why := pods.reported(c.r, w.Ref, all[0].From, ready)
+		short := resource.FindAllStringSubmatch(why, -1)
+		if len(short) == 0 || strings.Contains(strings.ToLower(why), "volume") || !w.To.After(ready) {
+			continue
+		}
+		n := l.pods
+		for _, p := range pods.lives {
+			if workloadOf(p.Pod) == w.Ref && !p.waits.IsZero() && !returned(p.waits) && (p.placed.IsZero() || returned(p.placed)) {
+				l.pods++
+			}
+		}
+		if l.pods == n {
+			continue
+		}
+		for _, m := range short {
+			l.lacks = append(l.lacks, clean(m[1]+m[2]))
+		}
+		l.of, l.until = append(l.of, clean(w.Key.String())), latest(l.until, w.To)
+	}
+	slices.Sort(l.lacks)
+	l.lacks = slices.Compact(l.lacks)
+	return l
 }
 
 // noticed reports whether clients may have noticed the first outage.

@@ -121,7 +121,7 @@ var severities = map[record.Severity]struct {
 	word  cell
 	means string
 }{
-	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests failed in a run of seconds without a success"},
+	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests failed while none succeeded for at least 3 s, or since"},
 	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests failed"},
 	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, ""},
 	record.SeverityUnknown:   {cell{"UNKNOWN", warning}, ""},

@@ -75,20 +75,59 @@ func TestARowHasOneReason(t *testing.T) {
 	}
 }
 
-// Room was missing only if pods had no node until a node was Ready again: all wait for a moment to be placed.
+// Room was missing only for pods that had no node until a node was Ready again, as the scheduler said: all wait for a
+// moment to be placed, also at the return, and one whose volume is elsewhere needs no room.
 func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
-	for placed, missing := range map[float64]bool{67: false, 402: true} {
+	const gpu = "0/3 nodes are available: 2 Insufficient nvidia.com/gpu, 1 node(s) had untolerated taint(s)."
+	for name, c := range map[string]struct {
+		placed, back float64
+		why, want    string
+	}{
+		"placed at once":          {67, 67, gpu, ""},
+		"placed after the return": {402, 402, gpu, "keep room for 2 more pods (nvidia.com/gpu) on other nodes"},
+		"one placed at once":      {402, 67, gpu, "keep room for 1 more pod (nvidia.com/gpu) on other nodes"},
+		"bound to its volume":     {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match PersistentVolume's node affinity.", ""},
+		"no word of room":         {402, 402, "0/3 nodes are available: 3 node(s) had untolerated taint(s).", ""},
+	} {
 		r := bare()
 		off(r, 400)
 		replaces(r, 405)
 		scales(r, 0, 6)
 		waits(r, 66, "web-1", "web-2")
-		r.Samples = append(r.Samples, record.Sample{At: at(placed), Key: true, Cluster: &record.Cluster{At: at(placed)}})
+		tells(r, 66, cluster.KindPod, "web-1", "FailedScheduling", c.why)
+		for _, x := range []struct {
+			name string
+			at   float64
+		}{{"web-2", c.back}, {"web-1", c.placed}} {
+			waits(r, x.at, x.name)
+			r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s1"
+		}
+		waits(r, 401, "web-3")
 		sees(r, view.PhaseEvicted, "k8s2", 60)
 		sees(r, view.PhaseReady, "k8s2", 400)
 		all := factsOf(r)
-		if got := rowsOf(shorterOf(r, causesOf(r, all), all)); strings.Contains(got, "keep room for 2 more pods") != missing {
-			t.Errorf("placed at %g: %q", placed, got)
+		got := rowsOf(shorterOf(r, causesOf(r, all), all))
+		if strings.Contains(got, "keep room") != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// The opening names six workloads that lost pods: each of them may be the one that somebody looks for.
+func TestTheOpeningNamesWhatLostPods(t *testing.T) {
+	for lost, more := range map[int]bool{5: false, 6: true} {
+		r := bare()
+		off(r, 400)
+		replaces(r, 405)
+		for i := range lost {
+			for s, to := range map[float64]string{1: "2/2", 66: "1/2", 405: "2/2"} {
+				counts(r, s, "", to)
+				r.Events[len(r.Events)-1].Subject = "shop-" + itoa(i)
+			}
+		}
+		said := opening(r, factsOf(r))[0]
+		if strings.Contains(said, "more workload") != more || strings.Count(said, "default/shop-") != 5 {
+			t.Errorf("%d: %s", lost, said)
 		}
 	}
 }
