@@ -144,7 +144,7 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
 	reported := all.reported(r, w.Ref, f.From, latest(w.To, f.over))
-	if len(lost) == 0 || w.lacked() == 0 {
+	if len(lost) == 0 || w.lost() == 0 {
 		return reported
 	}
 	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), reported)
