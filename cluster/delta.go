@@ -111,7 +111,11 @@ func (s *state) reading(src *source, read int) {
 // reported it.
 func (s *state) linked(link Link, version string) {
 	if link.State == LinkLive {
-		s.resetHeartbeatClocks(time.Now())
+		now := time.Now()
+		if s.link.State == LinkDisconnected {
+			s.answersFrom = now
+		}
+		s.resetHeartbeatClocks(now)
 		if version != "" {
 			s.serverVersion = version
 		}

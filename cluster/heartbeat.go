@@ -35,7 +35,8 @@ type heartbeat struct {
 	// behind is seen - renewed of a renewal that was delivered live: the
 	// difference between the node's clock and ours.
 	behind time.Duration
-	// late: the renewal in the first list was overdue already.
+	// late: the renewal in the first list was overdue already, and had not been held up by an API server that
+	// answered nobody.
 	late bool
 }
 
@@ -149,7 +150,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 		silence = seen.Sub(before.seen)
 	}
 	r.newest.Store(&renewal{l.renewed, at, received})
-	r.late = first && l.late(seen.Sub(at))
+	r.late = first && l.late(seen.Sub(at)) && (s.answersFrom.IsZero() || l.late(seen.Sub(s.answersFrom)))
 	if n == nil || !n.Gone.IsZero() {
 		return
 	}

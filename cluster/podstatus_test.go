@@ -172,3 +172,15 @@ func TestTolerations(t *testing.T) {
 		}
 	}
 }
+
+// Finalizers hold only a pod that is being deleted: others keep no names of them.
+func TestFinalizersAreKeptOfPodsThatAreBeingDeleted(t *testing.T) {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"example.com/a", "example.com/b"}}}
+	if got := trimPod(p).Finalizers; got != "" {
+		t.Errorf("of a pod that stays: %q", got)
+	}
+	p.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	if got := trimPod(p).Finalizers; got != "example.com/a,example.com/b" {
+		t.Errorf("%q", got)
+	}
+}

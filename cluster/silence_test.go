@@ -99,6 +99,35 @@ func TestARenewalThatWaitedIsNoNews(t *testing.T) {
 	}
 }
 
+// A heartbeat that is old when the API server first answers may have found no API server: its node is silent
+// only if none comes for as long as one may take.
+func TestHeartbeatsFindNoAPIServerBeforeItsFirstAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before LinkState
+		want   bool
+	}{"no answer before": {LinkDisconnected, false}, "an answer at once": {LinkConnecting, true}} {
+		s := newState(&Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()})
+		s.linked(Link{State: c.before}, "")
+		s.linked(Link{State: LinkLive}, "")
+		now := time.Now()
+		s.heartbeatsWatched(now)
+		(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, now, true)
+		s.setLease(&lease{node: "a", renewed: now.Add(-time.Minute), duration: 40 * time.Second}, now, true)
+		if got := s.node("a").Overdue; got != c.want {
+			t.Errorf("%s: silent at once %v", name, got)
+		}
+		for _, after := range []time.Duration{15 * time.Second, 17 * time.Second} {
+			s.w.client.traffic.complete.set(now.Add(after))
+			s.nextCheck = now
+			s.checkHeartbeats(now.Add(after))
+			if got := s.node("a").Overdue; got != (c.want || after > 16*time.Second) {
+				t.Errorf("%s: silent after %v: %v", name, after, got)
+			}
+		}
+	}
+}
+
 func TestALeaseThatWasNeverRenewedIsNoHeartbeat(t *testing.T) {
 	t.Parallel()
 	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}

@@ -43,7 +43,9 @@ type state struct {
 	settings       Settings
 	settingsRead   bool
 	heartbeatsFrom time.Time
-	heartbeatsTo   time.Time
+	// answersFrom is when the API server answered again after it had not; zero: it always has.
+	answersFrom  time.Time
+	heartbeatsTo time.Time
 
 	version   uint64
 	dirty     bool

@@ -185,6 +185,7 @@ func trimPod(p *corev1.Pod) *Pod {
 	}
 	if p.DeletionTimestamp != nil {
 		out.Deleting = moment(p.DeletionTimestamp.Add(-time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second))
+		out.Finalizers = word(strings.Join(p.Finalizers, ","))
 	}
 	for _, cond := range p.Status.Conditions {
 		switch cond.Type {

@@ -314,6 +314,8 @@ type Pod struct {
 	// Deleting is when its deletion was asked for: the deletionTimestamp less the
 	// grace period (1 s resolution); zero when the pod is not being deleted.
 	Deleting time.Time `json:"deleting,omitzero"`
+	// Finalizers are the names of those that hold it while it is being deleted, joined by commas.
+	Finalizers string `json:"finalizers,omitzero"`
 	// Evicted: the control plane deletes it because of a taint of its node, or because the
 	// node is gone. See Snapshot.ReportsEvictions.
 	Evicted bool   `json:"evicted,omitzero"`

@@ -146,13 +146,30 @@ func (h hand) hasPods() bool {
 	return slices.Contains([]cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindJob, cluster.KindService}, h.of.Kind)
 }
 
+// heldBy names the finalizers without which a pod would be gone; empty if there are none.
+func heldBy(p *cluster.Pod) string {
+	if p.Finalizers == "" || !p.Gone.IsZero() {
+		return ""
+	}
+	return text.Noun(strings.Count(p.Finalizers, ",")+1, "finalizer ", "finalizers ") + strings.ReplaceAll(p.Finalizers, ",", ", ")
+}
+
 // remove deletes an object. A pod that hangs on a silent node has two ways more, which are safe only
-// if the machine is off.
+// if the machine is off. One that finalizers hold ends only without them.
 func (h hand) remove() []byHand {
 	if h.of.Kind == cluster.KindNode {
 		return []byHand{{h.kubectl("delete", h.named()), "deletes the Node object and its pods, not the machine"}}
 	}
-	if !h.silent {
+	var freed []byHand
+	if h.pod != nil && heldBy(h.pod) != "" {
+		holds := heldBy(h.pod) + text.Noun(strings.Count(h.pod.Finalizers, ",")+1, " holds it", " hold it")
+		freed = []byHand{{h.kubectl("patch", h.named(), "--type=merge", "-p", `{"metadata":{"finalizers":null}}`),
+			holds + ": a deletion waits until that is gone; risk: this takes it away, and what its owner does before the pod ends stays undone: first look why it has not"}}
+	}
+	switch {
+	case !h.silent && freed != nil:
+		return freed
+	case !h.silent:
 		return []byHand{{h.kubectl("delete", h.named()), ""}}
 	}
 	off := "risk: the container may still run, and write to its volume beside the new pod; first make sure that the machine of " + h.pod.Node + " is off"
@@ -160,12 +177,12 @@ func (h hand) remove() []byHand {
 		off = "frees the name at once; the machine of " + h.pod.Node + " is proven off, so the container does not run: leave it off until the pod is gone"
 	}
 	node := hand{s: h.s}
-	return []byHand{
+	return append([]byHand{
 		{h.kubectl("delete", h.named(), "--grace-period=0", "--force"), off},
 		{node.kubectl("taint", "nodes", h.pod.Node, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
 			"for all pods of the node: deletes them by force and detaches their volumes, so it must be off too. Once it is back:"},
 		{node.kubectl("taint", "nodes", h.pod.Node, "node.kubernetes.io/out-of-service-"), "otherwise nothing runs on the node again"},
-	}
+	}, freed...)
 }
 
 // scale scales a deployment, that of a pod, or a stateful set.

@@ -183,6 +183,7 @@ func (d *details) pod(ref cluster.Ref) {
 		d.time("last restart", p.RestartedAt)
 	}
 	d.time("being deleted", p.Deleting)
+	d.add("held by", heldBy(p))
 	d.time("gone", p.Gone)
 	d.described(ref)
 	d.head("Pod")

@@ -72,6 +72,25 @@ func TestCommandLinesAreSafe(t *testing.T) {
 	}
 }
 
+// A pod that a finalizer holds names it, and ends only without it: a deletion waits.
+func TestAPodThatAFinalizerHoldsSaysSo(t *testing.T) {
+	f := sameNames()
+	key := cluster.Key{Namespace: "shop", Name: "stuck"}
+	c := cluster.Contents{At: t0, Access: synced, Link: cluster.Link{State: cluster.LinkLive, LastContact: t0}}
+	c.Pods = []*cluster.Pod{{Key: key, Phase: "Running", Status: "Terminating", Deleting: t0, Finalizers: "example.com/hold"}}
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 160, 36, Options{})
+	typeKeys(m, "3 d")
+	if v := plainView(m); !strings.Contains(v, "finalizer example.com/hold") {
+		t.Errorf("the details:\n%s", v)
+	}
+	lines := handFor(&scene{f: f, snap: f.Snapshot, now: t0}, cluster.Ref{Kind: cluster.KindPod, Key: key}).remove()
+	if len(lines) != 1 || lines[0].command != `kubectl -n shop patch pod/stuck --type=merge -p '{"metadata":{"finalizers":null}}'` ||
+		!strings.HasPrefix(lines[0].note, "finalizer example.com/hold holds it") || !strings.Contains(lines[0].note, "risk: ") {
+		t.Errorf("%q", lines)
+	}
+}
+
 // A digit copies one of several commands.
 func TestADigitCopiesACommand(t *testing.T) {
 	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})

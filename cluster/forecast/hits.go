@@ -22,7 +22,7 @@ type Hits struct {
 	// not watch. UnwatchedUnknown is why it cannot tell; empty if it can.
 	Unwatched        int
 	UnwatchedUnknown string
-	// Deployments are those with such a pod, by key.
+	// Deployments are those with such a pod, by key; last those that lack pods already, and lose no more.
 	Deployments []Impact
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane, not selected and not down already.
@@ -62,10 +62,15 @@ type Impact struct {
 	Minimum int
 	// MinScale: it is the Knative min-scale.
 	MinScale bool
-	// BelowMinimum: fewer than Minimum are left available.
+	// BelowMinimum: the outage leaves fewer than Minimum available.
 	BelowMinimum bool
 	// Knative is the deployment's; nil if it has none.
 	Knative *cluster.Knative
+}
+
+// already reports whether it has too few pods now, and the outage takes none of these.
+func (d *Impact) already() bool {
+	return d.AvailableBefore < d.Minimum && d.AvailableAfter >= d.AvailableBefore
 }
 
 // Hits counts the objects that the outage hits. The first call costs about 30 ms for
@@ -101,10 +106,11 @@ func (f *Forecast) count() Hits {
 	for _, im := range impacts {
 		im.AvailableAfter = max(0, im.AvailableAfter)
 		im.CapacityAfter = max(0, im.CapacityAfter)
-		im.BelowMinimum = im.AvailableAfter < im.Minimum
+		im.BelowMinimum = im.AvailableAfter < min(im.Minimum, im.AvailableBefore)
 		h.Deployments = append(h.Deployments, *im)
 	}
-	slices.SortFunc(h.Deployments, func(a, b Impact) int { return a.Key.Compare(b.Key) })
+	last := map[bool]int{true: 1}
+	slices.SortFunc(h.Deployments, func(a, b Impact) int { return cmp.Or(last[a.already()]-last[b.already()], a.Key.Compare(b.Key)) })
 	h.ReadyWorkersLeft = survivors(f.s, f.away)
 	stay, _ := f.Staying()
 	h.Blockings = place.Blockings(f.s, names...)

@@ -105,6 +105,20 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	}
 }
 
+// What lacked before is not what the outage takes: no warning, below what it takes. Of two deployments of one
+// name, the sum tells the namespace.
+func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
+	c := mdx(nil)
+	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key("aaa", "llm"), Replicas: 3})
+	c.Pods = append(c.Pods, &cluster.Pod{Key: key("aaa", "llm-1"), Node: "kube-node4", Phase: "Pending", OwnerKind: "ReplicaSet", OwnerName: "llm-a", Deployment: "llm"})
+	got := texts(lines(Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0)))
+	want := []string{"! 4 pods get no node · default/llm 12/16 · 5 pods stop · 3 Ready workers left",
+		"! default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)", "aaa/llm: already 0 of 3 available"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 // The warning before a drain counts the pods that the drain evicts, and not those that it
 // leaves on the node or that somebody deletes anyway.
 func TestADrainDeletesTheDataOnlyOfPodsThatItEvicts(t *testing.T) {

@@ -35,6 +35,9 @@ func (h Hits) Lines() (out []Line) {
 			return append(out, Line{Text: fmt.Sprintf("and %d more deployments", len(h.Deployments)-impactsShown)})
 		}
 		l := Line{Text: fmt.Sprintf("%s: %d → %d available", d.Key, d.AvailableBefore, d.AvailableAfter)}
+		if d.already() {
+			l.Text = fmt.Sprintf("%s: already %d of %d available", d.Key, d.AvailableBefore, d.Wanted)
+		}
 		if d.CapacityBefore > 0 {
 			l.Text += fmt.Sprintf(", capacity %d → %d", d.CapacityBefore, d.CapacityAfter)
 		}

@@ -42,7 +42,7 @@ func (f *Forecast) Sum(h Hits) Line {
 const shortShown = 3
 
 // short names the deployments that fall below their minimum, those with the smallest share of their pods
-// first: "model 0/3".
+// first: "model 0/3", with their namespace if another one on the nodes has the name.
 func (h Hits) short() (out []string) {
 	below := slices.DeleteFunc(slices.Clone(h.Deployments), func(d Impact) bool { return !d.BelowMinimum })
 	slices.SortStableFunc(below, func(a, b Impact) int {
@@ -52,7 +52,11 @@ func (h Hits) short() (out []string) {
 		if i == shortShown {
 			return append(out, text.Count(len(below)-i, "more deployment short", "more deployments short"))
 		}
-		out = append(out, fmt.Sprintf("%s %d/%d", d.Name, d.AvailableAfter, d.Wanted))
+		name := d.Name
+		if slices.ContainsFunc(h.Deployments, func(x Impact) bool { return x.Name == name && x.Namespace != d.Namespace }) {
+			name = d.Key.String()
+		}
+		out = append(out, fmt.Sprintf("%s %d/%d", name, d.AvailableAfter, d.Wanted))
 	}
 	return out
 }

@@ -258,9 +258,11 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	r := bare()
 	scales(r, 0, 6)
 	lose(r, 5, 4, 6) // and is there again
+	r.Events = append(r.Events, view.Event{Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(9), Seen: at(9)})
 	lose(r, 4, 10, 40)
 	off(r, 60)
-	if all := factsOf(r); len(all[0].Workloads) != 1 || !all[0].Workloads[0].From.Equal(at(10).Truncate(time.Second)) || all[0].Workloads[0].Lowest != 4 {
+	all := factsOf(r)
+	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 4 || w[0].lost() != 2 {
 		t.Errorf("%+v", all[0].Workloads)
 	}
 }

@@ -112,7 +112,7 @@ func podsTable(r *record.Record, all []Facts) section {
 			continue
 		}
 		for _, w := range all[i].Workloads {
-			lowest, until, length, pending := fmt.Sprintf("%s%d of %d", w.most(), w.Lowest, w.Of), instant(r, w.To), none, some(w.Pending)
+			lowest, until, length, pending := w.count(itoa(w.Of)), instant(r, w.To), none, some(w.Pending)
 			from := instant(r, w.From)
 			if w.least() != "" {
 				from += " or before"

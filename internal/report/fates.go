@@ -189,7 +189,7 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
 	reported := all.reported(r, w.Ref, f.From, latest(w.To, f.over))
 	preempted := all.preempted(r, w.Ref, f)
-	if len(lost) == 0 || w.lacked() == 0 {
+	if len(lost) == 0 || w.lost() == 0 {
 		return joined(preempted, reported)
 	}
 	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), preempted, reported)

@@ -110,6 +110,31 @@ func TestAPreemptedPodIsNamedWithWhatTookItsPlace(t *testing.T) {
 	}
 }
 
+// A workload that lacked pods before the outage is not its loss: it comes last, without a reason of the outage's.
+func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
+	broken := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "shop", Name: "web"}}
+	r := bare()
+	fallsAndReturns(r)
+	counts(r, 1, "", "6/6")
+	counts(r, 1, "", "0/3")
+	r.Events[len(r.Events)-1].Namespace = "shop"
+	counts(r, 300, "0/3", "0/3")
+	r.Events[len(r.Events)-1].Namespace = "shop"
+	shows(r, 1, broken, "k8s2", false, 0, "web-2-a", "web-2-b")
+	shows(r, 60, broken, "k8s2", false, 50, "web-2-a", "web-2-b")
+	counts(r, 60, "6/6", "5/6")
+	lose(r, 5, 60, 390)
+	counts(r, 390, "5/6", "6/6")
+	want := "T+00:00.0|default/web|5 of 6|T+00:39.8|T+06:09.8|330 s\n" +
+		"T+00:00.0|shop/web|already 0 of 3 before|T-00:19.0 or before|3 pods when the record ended|–"
+	if got := rowsOf(podsTable(r, factsOf(r))); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := podsOf(r, &factsOf(r)[0]); got != "5 of 6 pods of default/web were available at the lowest (pods missing for 5m30s); already 0 of 3 of shop/web before" {
+		t.Error(got)
+	}
+}
+
 // Without a power API nobody knows whether a machine failed or its network, before the node returns.
 func TestWhatFailedIsUnknownBeforeTheReturn(t *testing.T) {
 	r := bare()

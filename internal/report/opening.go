@@ -185,15 +185,22 @@ func podsOf(r *record.Record, f *Facts) string {
 	if w.unseen() {
 		return "lightsout did not see how many of " + pods + " were available at the lowest"
 	}
-	said := []string{fmt.Sprintf("%s%d of %s were available at the lowest%s", w.most(), w.Lowest, pods, w.length(r, " (pods missing for %s)"))}
+	said := []string{w.count(pods) + " were available at the lowest" + w.length(r, " (pods missing for %s)")}
+	if w.already() {
+		said[0] = fmt.Sprintf("%d of %s were available already before", w.Before, pods)
+	}
 	lost := slices.DeleteFunc(slices.Clone(f.Workloads[1:]), func(w Workload) bool { return w.lacked() == 0 })
 	for _, w := range lost[:min(len(lost), workloadsMost-1)] {
 		length := w.length(r, " (for %s)")
-		if w.AtEnd > 0 {
+		switch {
+		case w.already():
+			length = ""
+		case w.AtEnd > 0:
 			length = fmt.Sprintf(" (%d still missing)", w.AtEnd)
 		}
-		said = append(said, fmt.Sprintf("%s%d of %d%s%s", w.most(), w.Lowest, w.Of, w.of(), length))
+		said = append(said, w.count(itoa(w.Of)+w.of())+length)
 	}
+	lost = slices.DeleteFunc(lost, func(w Workload) bool { return w.already() })
 	if n := len(lost) - (workloadsMost - 1); n > 0 {
 		said = append(said, text.Count(n, "more workload", "more workloads")+" lost pods")
 	}

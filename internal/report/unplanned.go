@@ -56,7 +56,7 @@ func Lacking(before, now *cluster.Snapshot) string {
 	for _, d := range now.Deployments() {
 		was := before.Deployment(d.Key)
 		if was != nil && d.Gone.IsZero() && d.Available < min(d.Replicas, was.Available) {
-			lost = append(lost, Workload{Ref: cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}, Lowest: d.Available, Of: d.Replicas})
+			lost = append(lost, Workload{Ref: cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}, Lowest: d.Available, Of: d.Replicas, Before: min(was.Available, d.Replicas)})
 		}
 	}
 	slices.SortFunc(lost, worse)

@@ -2,22 +2,25 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 )
 
 // Workload is how the pods of a deployment or StatefulSet fared in an outage.
 type Workload struct {
 	cluster.Ref
-	// Lowest is the least number of available pods of the Of that it should have had. From is when
-	// the first one lacked, and AtEnd how many still did when the record ended; To is since when
-	// none did, if that is 0. After is when none lacked last before From; zero: nobody knows.
-	Lowest, Of, AtEnd int
-	After, From, To   time.Time
+	// Lowest is the least number of available pods of the Of that it should have had, and Before how many
+	// were just before the outage, or before the drain that led to it. From is when the first one lacked,
+	// and AtEnd how many still did when the record ended; To is since when none did, if that is 0. After
+	// is when none lacked last before From; zero: nobody knows.
+	Lowest, Of, AtEnd, Before int
+	After, From, To           time.Time
 	// Hidden: lightsout did not see the cluster for a part of the outage, so Lowest may have been
 	// lower.
 	Hidden bool
@@ -29,6 +32,23 @@ type Workload struct {
 }
 
 func (w *Workload) lacked() int { return w.Of - w.Lowest }
+
+// lost is how many pods the outage took: what lacked before does not count.
+func (w *Workload) lost() int { return max(w.Before-w.Lowest, 0) }
+
+// already reports whether all that lacked had lacked before.
+func (w *Workload) already() bool { return w.lost() == 0 && w.lacked() > 0 }
+
+// count is how many pods, of those that a text tells, were available at the lowest.
+func (w *Workload) count(of string) string {
+	switch {
+	case w.already():
+		return fmt.Sprintf("already %d of %s before", w.Before, of)
+	case w.Before < w.Of:
+		of += fmt.Sprintf(" (%d before)", w.Before)
+	}
+	return fmt.Sprintf("%s%d of %s", w.most(), w.Lowest, of)
+}
 
 // unseen reports whether pods may have lacked, and lightsout saw none that did.
 func (w *Workload) unseen() bool { return w.Hidden && w.lacked() == 0 }
@@ -87,9 +107,10 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 	hidden := slices.ContainsFunc(blind, func(s unseen) bool {
 		return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From) && s.to.Sub(s.from) > hiddenLeast)
 	})
+	drained := f.drained(r)
 	for k, list := range readings {
 		w := Workload{Ref: k, Hidden: hidden}
-		if w.read(list, f) && (k.Key == r.Deployment() && k.Kind == cluster.KindDeployment || w.lacked() > 0) {
+		if w.read(list, f, drained) && (k.Key == r.Deployment() && k.Kind == cluster.KindDeployment || w.lacked() > 0) {
 			if slices.ContainsFunc(blind, func(s unseen) bool { return s.from.Before(w.From) && s.to.After(w.After) }) {
 				w.After = time.Time{}
 			}
@@ -101,7 +122,30 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 	return out
 }
 
-// worse orders workloads: by the part of their pods that was left, then by for how long some lacked.
+// drained is when the drain that led to an outage began: by the node of which somebody first cordoned it, to
+// switch it off; without one, when the outage did.
+func (f *Facts) drained(r *record.Record) time.Time {
+	from := f.From
+	for _, n := range f.Nodes {
+		var began time.Time
+		for i := range r.Events {
+			switch e := &r.Events[i]; {
+			case e.Subject != n.Node || !happened(*e).Before(n.From):
+			case e.Change == cluster.ChangeCordon && e.To == "schedulable":
+				began = time.Time{}
+			case e.Code == view.CodeDrainBegun || e.Change == cluster.ChangeCordon:
+				began = cmp.Or(began, happened(*e))
+			}
+		}
+		if !began.IsZero() && began.Before(from) {
+			from = began
+		}
+	}
+	return from
+}
+
+// worse orders workloads: by the part of their pods that the outage left, then by for how long some lacked.
+// What lacked before comes last.
 func worse(a, b Workload) int {
 	length := func(w Workload) time.Duration {
 		if d, known := w.lasted(); known {
@@ -109,13 +153,15 @@ func worse(a, b Workload) int {
 		}
 		return math.MaxInt64 * time.Duration(min(w.AtEnd, 1))
 	}
-	return cmp.Or(a.Lowest*max(b.Of, 1)-b.Lowest*max(a.Of, 1), cmp.Compare(length(b), length(a)), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	last := map[bool]int{true: 1}
+	return cmp.Or(last[a.already()]-last[b.already()], a.Lowest*max(b.Before, 1)-b.Lowest*max(a.Before, 1), cmp.Compare(length(b), length(a)), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
 }
 
 // read follows the readings; false: they tell nothing of the outage. Pods that somebody scaled away
 // do not lack, nor do those that somebody added meanwhile.
-func (w *Workload) read(all []reading, f *Facts) (known bool) {
+func (w *Workload) read(all []reading, f *Facts, drained time.Time) (known bool) {
 	want, available, pending, declared := 0, -1, -1, false
+	w.Before = math.MaxInt
 	for _, x := range all {
 		before, late := x.at.Before(f.From), x.at.After(f.over)
 		switch {
@@ -138,6 +184,9 @@ func (w *Workload) read(all []reading, f *Facts) (known bool) {
 			if available >= 0 {
 				w.since(want-available, x.at)
 			}
+			if available >= 0 && (w.Before == math.MaxInt || x.at.Before(drained)) {
+				w.Before = available
+			}
 			continue
 		}
 		w.place(pending, x.at, late)
@@ -146,6 +195,7 @@ func (w *Workload) read(all []reading, f *Facts) (known bool) {
 			w.lack(max(want-available, 0), want, x.at, late)
 		}
 	}
+	w.Before = min(w.Before, w.Of)
 	return known
 }
 
