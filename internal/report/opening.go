@@ -236,17 +236,33 @@ func atEnd(r *record.Record) string {
 	return "when the record ended"
 }
 
-// still names the nodes that were down when the record ended.
+// still names the nodes that were down when the record ended, apart those whose machines were on again.
 func still(r *record.Record, nodes []NodeFacts) string {
-	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
+	var on, down []NodeFacts
+	var at time.Time
+	for _, n := range nodes {
+		switch back := n.On(); {
+		case !n.To.IsZero():
+		case back.IsZero():
+			down = append(down, n)
+		default:
+			on, at = append(on, n), latest(at, back)
+		}
+	}
+	var booting, said string
+	if n := len(on); n > 0 {
+		booting = text.Noun(n, "the machine", "the machines") + " of " + named(on) + text.Noun(n, " was", " were") + " on again at " + clock(at) +
+			", but the " + text.Noun(n, "node", "nodes") + " not back yet " + atEnd(r)
+	}
 	was := " " + text.Noun(len(down), "was", "were") + " still "
 	switch {
 	case len(down) == 0:
-		return ""
 	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.Off() }):
-		return named(down) + was + "off when the record ended" // by the power API
+		said = named(down) + was + "off when the record ended" // by the power API
+	default:
+		said = named(down) + was + "down " + atEnd(r)
 	}
-	return named(down) + was + "down " + atEnd(r)
+	return joined(said, booting)
 }
 
 // changedBefore is how long before the first outage a change of the deployment counts as one that it may

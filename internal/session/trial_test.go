@@ -302,7 +302,7 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
 	w.x.Send(view.AbortTrial{Why: "by a signal"})
 	sum, dir := w.outcome(t)
-	if sum.Verdict != view.Aborted || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
+	if sum.Verdict != view.Aborted || sum.Why[0] != "the trial ended early: aborted by a signal" || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
 		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
 	}
 	if st := sum.Steps[3].State; st != view.StepCut {
