@@ -86,13 +86,10 @@ func (o *options) records(*cobra.Command, []string, string) ([]cobra.Completion,
 
 // recordDirs lists the folders of the records below the state folder, the newest first; none without one.
 func (o options) recordDirs() []string {
-	cfg, err := o.Read()
-	if err != nil {
-		return nil
+	if cfg, err := o.Read(); err == nil {
+		if state, err := cfg.StateDir(); err == nil {
+			return recordDirs(state)
+		}
 	}
-	state, err := cfg.StateDir()
-	if err != nil {
-		return nil
-	}
-	return recordDirs(state)
+	return nil
 }

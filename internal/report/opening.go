@@ -237,23 +237,10 @@ func atEnd(r *record.Record) string {
 }
 
 // still names the nodes that were down when the record ended, apart those whose machines were on again.
-func still(r *record.Record, nodes []NodeFacts) string {
-	var on, down []NodeFacts
-	var at time.Time
-	for _, n := range nodes {
-		switch back := n.On(); {
-		case !n.To.IsZero():
-		case back.IsZero():
-			down = append(down, n)
-		default:
-			on, at = append(on, n), latest(at, back)
-		}
-	}
-	var booting, said string
-	if n := len(on); n > 0 {
-		booting = text.Noun(n, "the machine", "the machines") + " of " + named(on) + text.Noun(n, " was", " were") + " on again at " + clock(at) +
-			", but the " + text.Noun(n, "node", "nodes") + " not back yet " + atEnd(r)
-	}
+func still(r *record.Record, nodes []NodeFacts) (said string) {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
+	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.On().IsZero() })
+	on := slices.DeleteFunc(nodes, func(n NodeFacts) bool { return n.On().IsZero() })
 	was := " " + text.Noun(len(down), "was", "were") + " still "
 	switch {
 	case len(down) == 0:
@@ -262,7 +249,12 @@ func still(r *record.Record, nodes []NodeFacts) string {
 	default:
 		said = named(down) + was + "down " + atEnd(r)
 	}
-	return joined(said, booting)
+	if len(on) == 0 {
+		return said
+	}
+	last := slices.MaxFunc(on, func(a, b NodeFacts) int { return a.On().Compare(b.On()) })
+	return joined(said, text.Noun(len(on), "the machine of "+named(on)+" was", "the machines of "+named(on)+" were")+
+		" on again at "+clock(last.On())+", but the "+text.Noun(len(on), "node", "nodes")+" not back yet "+atEnd(r))
 }
 
 // changedBefore is how long before the first outage a change of the deployment counts as one that it may
