@@ -31,6 +31,14 @@ type Knative struct {
 	Traffic []Split `json:"traffic,omitempty"`
 }
 
+// NoRestart is why a restart of the deployment's rollout would be undone; empty if nothing would undo it.
+func (d *Deployment) NoRestart() string {
+	if d == nil || d.Knative == nil {
+		return ""
+	}
+	return d.Key.String() + " belongs to a Knative Revision, which undoes a restart of its rollout"
+}
+
 // Readiness is a Ready condition of Knative.
 type Readiness struct {
 	Ready   Tri       `json:"ready,omitzero"`

@@ -81,11 +81,15 @@ func plans(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobr
 // records completes the examples, the folders of the trials that are kept, the
 // newest first, and other folders.
 func (o *options) records(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all := examples.Names()
-	if cfg, err := o.named().Read(); err == nil {
+	return append(examples.Names(), o.named().recordDirs()...), cobra.ShellCompDirectiveKeepOrder
+}
+
+// recordDirs lists the folders of the records below the state folder, the newest first; none without one.
+func (o options) recordDirs() []string {
+	if cfg, err := o.Read(); err == nil {
 		if state, err := cfg.StateDir(); err == nil {
-			all = append(all, recordDirs(state)...)
+			return recordDirs(state)
 		}
 	}
-	return all, cobra.ShellCompDirectiveKeepOrder
+	return nil
 }

@@ -44,9 +44,10 @@ func newExportCommand(o *options) *cobra.Command {
 				return usageError{errors.New("--size is for records: a .cast has the size at which it was recorded")}
 			}
 			f.out = args[1]
-			return runExport(cmd.Context(), args[0], f)
+			return o.runExport(cmd.Context(), args[0], f)
 		},
 	}
+	o.recordFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.size, "size", "120x36", "columns x rows of a record's screen, like `120x36`")
 	fl.DurationVar(&f.at, "at", 0, "show the moment at this `time` of the film, for a .png (default the end)")
@@ -63,7 +64,7 @@ func newExportCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-func runExport(ctx context.Context, name string, f exportFlags) error {
+func (o *options) runExport(ctx context.Context, name string, f exportFlags) error {
 	kind := strings.ToLower(filepath.Ext(f.out))
 	write, ok := map[string]func(*os.File, []export.Frame) error{
 		".gif": func(w *os.File, frames []export.Frame) error { return export.GIF(w, frames, f.film) },
@@ -73,7 +74,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	if !ok {
 		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format", f.out)}
 	}
-	cast, err := openCast(name, f.size)
+	cast, err := o.openCast(name, f.size)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (f *exportFlags) findFonts(ctx context.Context, frames []export.Frame) erro
 }
 
 // openCast reads the cast at that path, or draws the record of that name.
-func openCast(name, size string) (*export.Cast, error) {
+func (o *options) openCast(name, size string) (*export.Cast, error) {
 	if strings.HasSuffix(name, ".cast") {
 		f, err := text.OpenFile(name)
 		if err != nil {
@@ -133,7 +134,7 @@ func openCast(name, size string) (*export.Cast, error) {
 	if n, _ := fmt.Sscanf(size, "%dx%d", &w, &h); n != 2 || w < 20 || h < 5 || w > 500 || h > 200 {
 		return nil, usageError{fmt.Errorf("--size is columns x rows from 20x5 to 500x200, like 120x36, not %q", size)}
 	}
-	r, err := openRecord(name)
+	r, err := o.openRecord(name)
 	if err != nil {
 		return nil, err
 	}

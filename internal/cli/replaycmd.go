@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func newReplayCommand(o *options) *cobra.Command {
 			if !(speed >= replay.SpeedLeast && speed <= replay.SpeedMost) {
 				return usageError{fmt.Errorf("--speed is from %g to %d, not %g", replay.SpeedLeast, replay.SpeedMost, speed)}
 			}
-			r, err := openRecord(args[0])
+			r, err := o.openRecord(args[0])
 			if err != nil {
 				return err
 			}
@@ -44,11 +45,24 @@ func newReplayCommand(o *options) *cobra.Command {
 			return playRecord(cmd.Context(), *o, r, speed)
 		},
 	}
+	o.recordFlags(cmd)
 	o.cast.addFile(cmd.Flags())
 	cmd.Flags().Float64Var(&speed, "speed", 1, "play this many `times` as fast")
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "print the timeline and the verdict instead")
 	o.drawFlags(cmd)
 	return cmd
+}
+
+// openRecord reads the record of a folder, of the folder of that name below the state folder, or of the example.
+func (o *options) openRecord(name string) (*record.Record, error) {
+	_, err := os.Stat(name)
+	if _, example := examples.Open(name); !example && errors.Is(err, os.ErrNotExist) {
+		dirs := o.recordDirs()
+		if i := slices.IndexFunc(dirs, func(dir string) bool { return filepath.Base(dir) == name }); i >= 0 {
+			name = dirs[i]
+		}
+	}
+	return openRecord(name)
 }
 
 // openRecord reads the record in the folder dir; if there is no such folder, the

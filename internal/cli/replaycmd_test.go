@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
@@ -31,6 +35,11 @@ func TestTheExamplesAreWholeRecords(t *testing.T) {
 		}
 		if !strings.HasPrefix(r.Summary.Server, "v1.") {
 			t.Errorf("%s: the API server's version is %q", name, r.Summary.Server)
+		}
+		for _, s := range r.Summary.Settings {
+			if d, err := time.ParseDuration(s.Value); err == nil && s.Value != fmt.Sprintf("%gs", d.Seconds()) {
+				t.Errorf("%s: a new record has %s of %s in seconds: compare would tell a difference", name, s.Name, s.Value)
+			}
 		}
 		off, notReady := false, false
 		for _, l := range r.Lanes {
@@ -74,5 +83,23 @@ func TestARecordIsPrintedInTheOrderOfItsTimes(t *testing.T) {
 	}
 	if lines != len(r.Events) || !strings.Contains(out.String(), "\nk8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s (5 requests failed);") {
 		t.Errorf("%d lines of %d events:\n%s", lines, len(r.Events), out.String())
+	}
+}
+
+// A name that records prints at the end of a path is a record below the state folder, the newest of that name.
+func TestARecordIsFoundByTheNameOfItsFolder(t *testing.T) {
+	state := t.TempDir()
+	dir := filepath.Join(state, "lab", "trials", "20261130T031300Z")
+	example, _ := examples.Open("vagrant")
+	if err := os.CopyFS(dir, example); err != nil {
+		t.Fatal(err)
+	}
+	var o options
+	o.State = state
+	if r, err := o.openRecord("20261130T031300Z"); err != nil || r.Dir != dir {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := o.openRecord("20261130"); err == nil || !strings.Contains(err.Error(), "there is no record 20261130:") {
+		t.Errorf("another name: %v", err)
 	}
 }

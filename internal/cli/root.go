@@ -174,6 +174,12 @@ func (o *options) clusterFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "context", o.contexts)
 }
 
+// recordFlags adds those that say where records are, for a command that reads one by name.
+func (o *options) recordFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.File, "config", "", "config `file` that names the state folder")
+	cmd.Flags().StringVar(&o.State, "state", "", "`folder` with the records (default ~/.local/state/lightsout)")
+}
+
 // dryRunFlag adds that of a command that switches.
 func (o *options) dryRunFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "do everything except switch")

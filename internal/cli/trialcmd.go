@@ -115,7 +115,7 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var records []*record.Record
 			for _, dir := range args {
-				r, err := openRecord(dir)
+				r, err := o.openRecord(dir)
 				if err != nil {
 					return err
 				}
@@ -132,6 +132,7 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 		},
 	}
 	as = formatFlag(cmd, formatTable, formatJSON, formatMarkdown)
+	o.recordFlags(cmd)
 	return cmd
 }
 

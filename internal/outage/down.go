@@ -155,6 +155,16 @@ func (d *Down) Off() bool {
 	return slices.ContainsFunc(d.Spans, func(s Span) bool { return s.Kind == SpanOff && s.To.IsZero() })
 }
 
+// On is when the machine was found on again; zero: it is off, or was not seen off.
+func (d *Down) On() (at time.Time) {
+	for _, s := range d.Spans {
+		if s.Kind == SpanOff {
+			at = s.To
+		}
+	}
+	return at
+}
+
 // Brief reports whether the node was down for a moment only.
 func (d *Down) Brief() bool { return !d.To.IsZero() && d.To.Sub(d.From) < brief }
 

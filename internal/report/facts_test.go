@@ -101,6 +101,12 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			lose(r, 0, 30, 300)
 			lose(r, 3, 300, 600)
 		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed); 0 of 6 pods were available at the lowest, and 3 were missing when the record ended; k8s2 was still off when the record ended."},
+		"a machine that is on again, whose node boots": {func(r *record.Record) {
+			silence(r)
+			off(r, 590)
+			down(r, "k8s2", outage.SpanNotReady, 30, 0)
+		}, "k8s2 was switched off at 08:00:20 UTC; no requests were sent meanwhile; " + allThere +
+			"; the machine of k8s2 was on again at 08:09:50, but the node not back yet when the record ended."},
 		"lightsout sees nothing at the end": {func(r *record.Record) {
 			silence(r)
 			down(r, "k8s2", outage.SpanSilent, 20, 0)

@@ -26,7 +26,10 @@ func nodesTable(r *record.Record, all []Facts) section {
 	row := func(n *NodeFacts, how string) {
 		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
 		if n.To.IsZero() {
-			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
+			length = cell{seconds(r.End.Sub(n.From).Seconds()) + ", and still down", bad}
+			if !n.On().IsZero() {
+				length.Text += ", its machine on again"
+			}
 		}
 		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
 			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),

@@ -243,17 +243,25 @@ func atEnd(r *record.Record) string {
 	return "when the record ended"
 }
 
-// still names the nodes that were down when the record ended.
-func still(r *record.Record, nodes []NodeFacts) string {
-	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
+// still names the nodes that were down when the record ended, apart those whose machines were on again.
+func still(r *record.Record, nodes []NodeFacts) (said string) {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
+	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.On().IsZero() })
+	on := slices.DeleteFunc(nodes, func(n NodeFacts) bool { return n.On().IsZero() })
 	was := " " + text.Noun(len(down), "was", "were") + " still "
 	switch {
 	case len(down) == 0:
-		return ""
 	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.Off() }):
-		return named(down) + was + "off when the record ended" // by the power API
+		said = named(down) + was + "off when the record ended" // by the power API
+	default:
+		said = named(down) + was + "down " + atEnd(r)
 	}
-	return named(down) + was + "down " + atEnd(r)
+	if len(on) == 0 {
+		return said
+	}
+	last := slices.MaxFunc(on, func(a, b NodeFacts) int { return a.On().Compare(b.On()) })
+	return joined(said, text.Noun(len(on), "the machine of "+named(on)+" was", "the machines of "+named(on)+" were")+
+		" on again at "+clock(last.On())+", but the "+text.Noun(len(on), "node", "nodes")+" not back yet "+atEnd(r))
 }
 
 // changedBefore is how long before the first outage a change of the deployment counts as one that it may

@@ -1,10 +1,12 @@
 package session_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"lightsout/cluster"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 )
@@ -78,4 +80,17 @@ func TestNodesAreLeftAloneWhereTheyMustBe(t *testing.T) {
 
 func hasCode(f *view.Frame, code view.Code, subject string) bool {
 	return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == code && e.Subject == subject })
+}
+
+// Knative puts the deployment of a Revision back as it was: no pod is replaced.
+func TestNoRolloutIsRestartedThatKnativeUndoes(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{Rollout: func(context.Context, cluster.Key) error {
+		t.Error("restarted")
+		return nil
+	}}, nil)
+	w.x.Send(view.AskRollout{Deployment: cluster.Key{Namespace: "default", Name: "llm"}})
+	w.x.frame("a refusal", func(f *view.Frame) bool {
+		return f.Question == nil && strings.Contains(f.Notice.Text, "belongs to a Knative Revision")
+	})
 }

@@ -26,8 +26,12 @@ func (r *rollouts) ask(i view.AskRollout) {
 		return
 	}
 	d := r.snapshot.Deployment(k)
+	why := d.NoRestart()
 	if d == nil || !d.Gone.IsZero() {
-		r.warn(view.LaneOperator, k.String(), "there is no deployment "+k.String())
+		why = "there is no deployment " + k.String()
+	}
+	if why != "" {
+		r.warn(view.LaneOperator, k.String(), why)
 		return
 	}
 	q := view.Question{Kind: view.QuestionRollout, Title: "Restart the rollout of " + k.String() + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave it"}, {ID: view.ChoiceYes, Label: "Restart"}}}

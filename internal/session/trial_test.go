@@ -302,7 +302,7 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
 	w.x.Send(view.AbortTrial{Why: "by a signal"})
 	sum, dir := w.outcome(t)
-	if sum.Verdict != view.Aborted || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
+	if sum.Verdict != view.Aborted || sum.Why[0] != "the trial ended early: aborted by a signal" || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
 		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
 	}
 	if st := sum.Steps[3].State; st != view.StepCut {
@@ -445,11 +445,27 @@ func TestAPlanThatCannotComeTrueIsRefusedAtTheStart(t *testing.T) {
 			}
 		})
 	}
-	empty := func(w *world) {
-		link, access, c := w.s.Link, w.s.Access, w.s.Contents()
+	contents := func(change func(c *cluster.Contents)) func(*world) {
+		return func(w *world) {
+			link, access, c := w.s.Link, w.s.Access, w.s.Contents()
+			change(&c)
+			w.s = cluster.NewSnapshot(c)
+			w.s.Link, w.s.Access = link, access
+		}
+	}
+	empty := contents(func(c *cluster.Contents) {
 		c.Pods = slices.DeleteFunc(c.Pods, func(p *cluster.Pod) bool { return p.Node == "kube-node4" })
-		w.s = cluster.NewSnapshot(c)
-		w.s.Link, w.s.Access = link, access
+	})
+	noKnative := contents(func(c *cluster.Contents) {
+		d := *c.Deployments[0]
+		d.Knative, c.Deployments = nil, []*cluster.Deployment{&d}
+	})
+	all := func(changes ...func(*world)) func(*world) {
+		return func(w *world) {
+			for _, change := range changes {
+				change(w)
+			}
+		}
 	}
 	cordoned := node4(func(n *cluster.Node) { n.Unschedulable = true })
 	for name, c := range map[string]struct {
@@ -460,10 +476,12 @@ func TestAPlanThatCannotComeTrueIsRefusedAtTheStart(t *testing.T) {
 		"another cluster":          {plan: edit("kube-node4", "kube-node9"), want: `line 7: the cluster has no node "kube-node9"`},
 		"another deployment":       {plan: edit("default/llm", "default/lln"), want: `did you mean "default/llm"?`},
 		"a dead node":              {world: node4(func(n *cluster.Node) { n.Ready = cluster.TriUnknown }), want: "kube-node4 is not Ready"},
-		"no pods":                  {world: empty, plan: evicted, want: `line 9: there is no pod on kube-node4 that could be evicted; begin the plan with "- rollout:"`},
+		"no pods, of Knative":      {world: empty, plan: evicted, want: "line 9: there is no pod on kube-node4 that could be evicted"},
+		"a rollout of Knative":     {plan: rollout, want: "line 5: default/llm belongs to a Knative Revision, which undoes a restart of its rollout: leave this step out"},
+		"no pods":                  {world: all(empty, noKnative), plan: evicted, want: `line 9: there is no pod on kube-node4 that could be evicted; begin the plan with "- rollout:"`},
 		"no pods that matter":      {world: empty},
-		"no pods before a rollout": {world: empty, plan: rollout},
-		"a cordoned node":          {world: cordoned, plan: rollout, want: "begin with: kubectl uncordon kube-node4"},
+		"no pods before a rollout": {world: all(empty, noKnative), plan: rollout},
+		"a cordoned node":          {world: all(cordoned, noKnative), plan: rollout, want: "begin with: kubectl uncordon kube-node4"},
 		"a cordoned node, no roll": {world: cordoned, plan: evicted},
 	} {
 		t.Run(name, func(t *testing.T) {

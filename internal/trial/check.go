@@ -64,6 +64,9 @@ func CheckStart(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 		switch a := st.Action; a.Kind {
 		case plan.Rollout:
 			last = deploymentOf(a.Deployment, about)
+			if why := s.Deployment(last).NoRestart(); why != "" {
+				return fmt.Errorf("line %d: %s: leave this step out", st.Line, why)
+			}
 		case plan.Off:
 			off = append(off, a.Nodes...)
 			for _, n := range a.Nodes {
@@ -74,7 +77,7 @@ func CheckStart(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 				if w[0] != view.PhaseEvicted {
 					continue
 				}
-				if why := noEviction(s, w[1], rolledOut[w[1]]); why != "" {
+				if why := noEviction(s, w[1], rolledOut[w[1]], about); why != "" {
 					return fmt.Errorf("line %d: %s", st.Line, why)
 				}
 			}
@@ -84,8 +87,8 @@ func CheckStart(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 }
 
 // noEviction is why no pod will be evicted from a node, with the remedy; empty if one may be. The rollout of
-// a deployment before that puts its pods anywhere, but not on a node that is cordoned.
-func noEviction(s *cluster.Snapshot, node string, rolledOut cluster.Key) string {
+// a deployment before that puts its pods anywhere, but not on a node that is cordoned. about is the plan's deployment.
+func noEviction(s *cluster.Snapshot, node string, rolledOut, about cluster.Key) string {
 	n, rolls := s.Node(node), rolledOut != cluster.Key{}
 	evicted := slices.ContainsFunc(s.PodsOn(node), func(p *cluster.Pod) bool {
 		_, ok := p.Evictable(cluster.TaintUnreachable)
@@ -96,6 +99,8 @@ func noEviction(s *cluster.Snapshot, node string, rolledOut cluster.Key) string 
 		return ""
 	case n.Unschedulable:
 		return fmt.Sprintf("%s is cordoned and gets no pod that could be evicted; begin with: kubectl uncordon %s", node, text.ShellWord(node))
+	case s.Deployment(about).NoRestart() != "":
+		return "there is no pod on " + node + " that could be evicted"
 	}
 	return "there is no pod on " + node + ` that could be evicted; begin the plan with "- rollout:", which spreads the pods of its deployment`
 }

@@ -24,6 +24,8 @@ type ending struct {
 	outcome outcome
 	// keepOff: machines that are off stay off, by the trial's options or the operator's word.
 	keepOff bool
+	// why is who or what aborted it; empty if it was not, or nobody said.
+	why string
 }
 
 // begin begins the end. Only an abort takes the place of an end that has begun. False: nothing has changed.

@@ -194,6 +194,7 @@ func (r *run) abort(why string) {
 		return
 	}
 	r.s.Say(view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{Reported: why}))
+	r.ending.why = why
 	r.finish(aborted)
 }
 

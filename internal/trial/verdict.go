@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -45,7 +46,7 @@ func verdict(r *run, sum *record.Summary) (v view.Verdict, why []string) {
 	failed, open := shortcomings(r.plan, sum)
 	unseen := slices.Concat(r.unsteady, unobserved(r), hidden(sum))
 	if r.ending.outcome == aborted {
-		unseen = []string{"the trial ended early"}
+		unseen = []string{strings.TrimSuffix("the trial ended early: aborted "+r.ending.why, ": aborted ")}
 	}
 	why = slices.Concat(unseen, failed, open)
 	switch {
