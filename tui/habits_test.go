@@ -78,6 +78,23 @@ func TestAliasesLeadToPanes(t *testing.T) {
 	}
 }
 
+// A short name of a kind lists the kind, also where a command or an object begins so; only its
+// whole name runs a command, or the choice of it.
+func TestOnlyAWholeNameRunsACommand(t *testing.T) {
+	for _, word := range []string{"sec", "ro", "sa", "rb", "np", "cm", "pvc", "leases", "Sa", "sen", "screensh"} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeWord(m, word)
+		wantIntent(t, sent, view.Inspect{List: strings.ToLower(word)})
+	}
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeWord(m, "(req") // can be no kind
+	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "↓ or tab takes a command") {
+		t.Errorf("a part of a command's text sends %v:\n%s", *sent, v)
+	}
+	typeKeys(m, "esc : s h o t : down enter")
+	wantIntent(t, sent, view.SaveScreen{})
+}
+
 // A kind with a text after it filters its pane, or shows a namespace, as in k9s.
 func TestAKindWithATextIsNarrowed(t *testing.T) {
 	for typed, want := range map[string][2]string{"pod llm": {"llm", ""}, "po knative-serving": {"", "knative-serving"}, "no node3": {"node3", ""}} {

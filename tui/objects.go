@@ -21,6 +21,9 @@ var objectsSpec = &paneSpec{
 	open: func() pane { return newObjectsPane() },
 }
 
+// kindWords are short names of kinds in kubectl and k9s: they come before objects whose names begin so.
+var kindWords = strings.Fields("cj cm cr crb crd csr hpa ing limits netpol np pc pdb pv pvc quota rb rc ro rs sa sc sec")
+
 // canBeKind reports whether a word can be the name of a kind, as ingresses.networking.k8s.io.
 func canBeKind(word string) bool {
 	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789.-") == "" && len(word) < 254
