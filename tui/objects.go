@@ -99,8 +99,7 @@ func (p *objectsPane) setColumns() {
 	if p.shown.Listing == nil {
 		return
 	}
-	rows := p.shown.Listing.Rows
-	many := slices.ContainsFunc(rows, func(r cluster.ListingRow) bool { return r.Namespace != rows[0].Namespace })
+	many := p.wanted.Namespaces == "" || strings.Contains(p.wanted.Namespaces, ",")
 	for i, title := range p.shown.Listing.Columns {
 		fits := fitting{ease: 24, min: 10, drop: i}
 		if i == 0 {
