@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -53,6 +54,17 @@ func TestTheKeyLShowsALog(t *testing.T) {
 	typeKeys(m, "1 l")
 	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "pods have logs: 3 goes to the pods") {
 		t.Errorf("the key sends %v, and the screen does not name the pane with logs:\n%s", *sent, v)
+	}
+}
+
+// Before the kubelet of a silent node has answered, nothing is said of what a container wrote.
+func TestASilentKubeletIsAsked(t *testing.T) {
+	f := mdxOutage()
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: lostPod, Log: true}, Object: &cluster.Description{}}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "3 l")
+	if v := plainView(m); strings.Contains(v, "nothing yet") || !strings.Contains(v, "asking the kubelet of kube-node3, which is not heard") {
+		t.Errorf("the log of a pod on a silent node:\n%s", v)
 	}
 }
 
