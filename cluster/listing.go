@@ -78,7 +78,13 @@ func (r resource) full() string {
 	return r.plural + "." + group
 }
 
-// kindCalled finds a kind by its name: singular, plural, short, or with its group.
+// ofK9s are short names that k9s has, and the API server does not.
+var ofK9s = map[string]string{
+	"sec": "secrets", "ro": "roles.rbac.authorization.k8s.io", "rb": "rolebindings.rbac.authorization.k8s.io", "np": "networkpolicies.networking.k8s.io",
+	"cr": "clusterroles.rbac.authorization.k8s.io", "crb": "clusterrolebindings.rbac.authorization.k8s.io",
+}
+
+// kindCalled finds a kind by its name: singular, plural, short, with its group, or as k9s calls it.
 func (c *Client) kindCalled(ctx context.Context, word string) (*served, error) {
 	var all []served
 	for _, path := range []string{"/api", "/apis"} {
@@ -91,7 +97,13 @@ func (c *Client) kindCalled(ctx context.Context, word string) (*served, error) {
 		}
 		all = append(all, servedOf(&list)...)
 	}
-	i := slices.IndexFunc(all, func(k served) bool { return slices.Contains(k.names, word) })
+	called := func(word string) int {
+		return slices.IndexFunc(all, func(k served) bool { return slices.Contains(k.names, word) })
+	}
+	i := called(word)
+	if i < 0 {
+		i = called(ofK9s[word])
+	}
 	if i < 0 {
 		return nil, fmt.Errorf("the API server serves no kind %q; kubectl api-resources lists all", harmless(word))
 	}

@@ -18,7 +18,7 @@ func kindsAPI(t *testing.T) *Client {
 		table := strings.Contains(r.Header.Get("Accept"), "as=Table")
 		switch path := r.URL.Path; {
 		case path == "/api":
-			fmt.Fprintf(w, groups, "", fmt.Sprintf(kind, "secrets", "secret", "Secret", "Namespaced", "sec"))
+			fmt.Fprintf(w, groups, "", fmt.Sprintf(kind, "secrets", "secret", "Secret", "Namespaced", "scr"))
 		case path == "/apis":
 			fmt.Fprintf(w, groups, "example.org", fmt.Sprintf(kind, "widgets", "widget", "Widget", "Cluster", "wg"))
 		case path == "/api/v1/namespaces/shop/secrets" && table && r.URL.Query().Get("limit") == "500":
@@ -37,7 +37,7 @@ func kindsAPI(t *testing.T) *Client {
 
 func TestAnyKindIsListed(t *testing.T) {
 	c := kindsAPI(t)
-	for _, word := range []string{"sec", "secret", "Secrets"} {
+	for _, word := range []string{"sec", "scr", "secret", "Secrets"} {
 		l, err := c.List(t.Context(), word, []string{"shop"})
 		if err != nil {
 			t.Fatal(err)

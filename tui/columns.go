@@ -38,6 +38,7 @@ type cell struct {
 	text  [1]span // in place, so that most cells allocate nothing
 	spans []span
 	short []span
+	spare int // how much of it, a namespace, may be missing before a name is
 }
 
 type span struct {
@@ -57,9 +58,21 @@ func plainCell(s *scene, text string) cell { return textCell("", s.t.text(text))
 // nameCell is a name, with its namespace where there are many.
 func nameCell(s *scene, k cluster.Key, many bool) cell {
 	if many {
-		return plainCell(s, k.String())
+		c := plainCell(s, k.String())
+		c.spare = max(0, width(s.t.text(k.Namespace))-1-width(s.t.ellipsis))
+		return c
 	}
 	return plainCell(s, k.Name)
+}
+
+// nameLast shortens the namespace before a name, to its first letter, and then the name's middle.
+func nameLast(s string, w int, dots string) string {
+	ns, name, found := strings.Cut(s, "/")
+	if !found {
+		return middle(s, w, dots)
+	}
+	ns = fit(ns, max(1+width(dots), w-width(name)-1), dots) + "/"
+	return ns + shortened(name, max(0, w-width(ns)), dots, middle)
 }
 
 // dimCell is a text from outside, or of less weight.
@@ -100,14 +113,14 @@ func (c cell) plain() string {
 	return text
 }
 
-// widths are the widths that columns need: in full and in their short form.
-type widths struct{ full, short []int }
+// widths are the widths that columns need: in full, in their short form, and with namespaces shortened.
+type widths struct{ full, short, names []int }
 
 // grow makes room for the cells of a row. Widths do not shrink with the cells, so that
 // a table does not jump with every row that scrolls into it.
 func (n *widths) grow(cells []cell) {
 	for len(n.full) < len(cells) {
-		n.full, n.short = append(n.full, 0), append(n.short, 0)
+		n.full, n.short, n.names = append(n.full, 0), append(n.short, 0), append(n.names, 0)
 	}
 	for i := range cells {
 		full := spansWidth(cells[i].form(false))
@@ -115,7 +128,7 @@ func (n *widths) grow(cells []cell) {
 		if cells[i].short != nil {
 			short = spansWidth(cells[i].short)
 		}
-		n.full[i], n.short[i] = max(n.full[i], full), max(n.short[i], short)
+		n.full[i], n.short[i], n.names[i] = max(n.full[i], full), max(n.short[i], short), max(n.names[i], full-cells[i].spare)
 	}
 }
 
@@ -144,11 +157,11 @@ func (p *plan) tellApart(t *theme, cols []fitting, rows [][]cell) {
 }
 
 // tellsApart returns the first way to shorten the cells of a column to w cells that
-// leaves no two different ones alike: without the middle, the end, or the beginning that
+// leaves no two different ones alike: without much of the namespace, the middle, the end, or the beginning that
 // they share.
 func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 	if !slices.ContainsFunc(rows, func(r []cell) bool { return spansWidth(r[i].form(false)) > w }) {
-		return middle
+		return nameLast
 	}
 	names, same := map[string]bool{}, rows[0][i].plain()
 	for _, r := range rows {
@@ -160,7 +173,7 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 		}
 	}
 	after := func(s string, w int, dots string) string { return dots + fit(s[len(same):], w-width(dots), dots) }
-	for _, way := range []shortener{middle, fit, after} {
+	for _, way := range []shortener{nameLast, middle, fit, after} {
 		short := map[string]bool{}
 		for name := range names {
 			short[shortened(name, w, t.ellipsis, way)] = true
@@ -169,7 +182,7 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 			return way
 		}
 	}
-	return middle
+	return nameLast
 }
 
 // shortened shortens a text that is wider than w cells.
@@ -236,18 +249,18 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 }
 
 // How far a column may be shortened, if at all: a name not while others can give way.
-func (c fitting) whole() int {
+func (c fitting) whole(names int) int {
 	if c.middle {
-		return 0
+		return names
 	}
 	return c.ease
 }
-func (c fitting) little() int { return c.ease }
-func (c fitting) much() int   { return c.min }
+func (c fitting) little(int) int { return c.ease }
+func (c fitting) much(int) int   { return c.min }
 
 // yield tries everything in full, the first short forms, narrow gaps, and the other short
 // forms, and reports whether the columns fit then.
-func (p *plan) yield(w int, cols []fitting, need widths, gone []bool, floor func(fitting) int) bool {
+func (p *plan) yield(w int, cols []fitting, need widths, gone []bool, floor func(fitting, int) int) bool {
 	p.short, p.gap = make([]bool, len(cols)), 2
 	for n := 1; !p.fits(w, cols, need, gone, floor); n++ {
 		if n > len(cols) {
@@ -266,7 +279,7 @@ func (p *plan) yield(w int, cols []fitting, need widths, gone []bool, floor func
 
 // fits gives each column its width, takes what is missing from what is kept free and then
 // from columns above their floor, and reports whether that suffices.
-func (p *plan) fits(w int, cols []fitting, need widths, gone []bool, floor func(fitting) int) bool {
+func (p *plan) fits(w int, cols []fitting, need widths, gone []bool, floor func(fitting, int) int) bool {
 	filled := func(i int) (least, kept int) {
 		switch {
 		case gone[i] || need.full[i] == 0:
@@ -283,8 +296,8 @@ func (p *plan) fits(w int, cols []fitting, need widths, gone []bool, floor func(
 		least, _ := filled(i)
 		p.widths[i] = max(least, p.widths[i]-max(0, p.used()-w))
 	}
-	for i, c := range cols {
-		if least := floor(c); least > 0 && p.widths[i] > least {
+	for i, c := range slices.Backward(cols) { // names, which come first, give way last
+		if least := floor(c, need.names[i]); least > 0 && p.widths[i] > least {
 			p.widths[i] = max(least, p.widths[i]-max(0, p.used()-w))
 		}
 	}

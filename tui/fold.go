@@ -69,10 +69,11 @@ type alikes struct {
 	events []*view.Event
 }
 
-// takes reports whether an event belongs to the group.
+// takes reports whether an event belongs to the group. A count that is back where it began does not:
+// a row from 6 to 6 tells nothing.
 func (g *alikes) takes(e *view.Event) bool {
 	first, last := g.events[0], g.events[len(g.events)-1]
-	return e.When().By.Sub(first.When().By).Abs() <= foldWithin && (g.noun != "" || last.To == e.From)
+	return e.When().By.Sub(first.When().By).Abs() <= foldWithin && (g.noun != "" || last.To == e.From && first.From != e.To)
 }
 
 // row is one row for all events of the group.

@@ -65,6 +65,7 @@ func numbered(events ...view.Event) []view.Event {
 func TestOnlyStepsOfOneCountAreFolded(t *testing.T) {
 	for what, events := range map[string][]view.Event{
 		"web 16 → 8 ready; web 8 → 0 ready":                   {ready("shop", "16", "8"), ready("blog", "8", "0")},
+		"web 6 → 5 ready; web 5 → 6 ready":                    {ready("shop", "6", "5"), ready("shop", "5", "6")},
 		"web 16 → 8 ready; web 4 → 0 ready":                   {ready("shop", "16", "8"), ready("shop", "4", "0")},
 		"web 16 → 6 ready; web 4 → 2 ready":                   {ready("shop", "16", "8"), ready("blog", "4", "2"), ready("shop", "8", "6")},
 		"web 16 → 8 ready; web 4 → 1 ready; web 20 → 6 ready": {ready("shop", "16", "8"), ready("shop", "4", "1"), ready("shop", "20", "6")},

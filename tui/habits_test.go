@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -56,6 +57,17 @@ func TestTheKeyLShowsALog(t *testing.T) {
 	}
 }
 
+// Before the kubelet of a silent node has answered, nothing is said of what a container wrote.
+func TestASilentKubeletIsAsked(t *testing.T) {
+	f := mdxOutage()
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: lostPod, Log: true}, Object: &cluster.Description{}}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "3 l")
+	if v := plainView(m); strings.Contains(v, "nothing yet") || !strings.Contains(v, "asking the kubelet of kube-node3, which is not heard") {
+		t.Errorf("the log of a pod on a silent node:\n%s", v)
+	}
+}
+
 func TestAliasesLeadToPanes(t *testing.T) {
 	for typed, want := range map[string]string{
 		"po": "Pods", "pod": "Pods", "pods": "Pods", "no": "Nodes", "nodes": "Nodes", "nod": "Nodes", "deploy": "Deployments", "dp": "Deployments",
@@ -76,6 +88,23 @@ func TestAliasesLeadToPanes(t *testing.T) {
 	if typeKeys(m, ": n s enter"); !strings.Contains(plainView(m), "ns all") {
 		t.Errorf(":ns does not list the namespaces:\n%s", plainView(m))
 	}
+}
+
+// A short name of a kind lists the kind, also where a command or an object begins so; only its
+// whole name runs a command, or the choice of it.
+func TestOnlyAWholeNameRunsACommand(t *testing.T) {
+	for _, word := range []string{"sec", "ro", "sa", "rb", "np", "cm", "pvc", "leases", "Sa", "sen", "screensh"} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeWord(m, word)
+		wantIntent(t, sent, view.Inspect{List: strings.ToLower(word)})
+	}
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeWord(m, "(req") // can be no kind
+	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "↓ or tab takes a command") {
+		t.Errorf("a part of a command's text sends %v:\n%s", *sent, v)
+	}
+	typeKeys(m, "esc : s h o t : down enter")
+	wantIntent(t, sent, view.SaveScreen{})
 }
 
 // A kind with a text after it filters its pane, or shows a namespace, as in k9s.

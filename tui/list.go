@@ -55,7 +55,7 @@ type list[K comparable, R any] struct {
 	follows   bool                 // without a cursor of the operator's, the last row is in sight
 
 	rows     []R
-	many     bool // they are in more than one namespace
+	many     bool // they, or those that the filter hides, are in more than one namespace
 	by       filter
 	sort     int // the column sorted by, counted from 1; 0: trouble first
 	reversed bool
@@ -84,6 +84,7 @@ func (l *list[K, R]) take(s *scene, all []R) {
 		l.by.only = s.only.text
 		l.rows = slices.DeleteFunc(slices.Clone(all), func(r R) bool { return !s.only.has(l.namespace(r)) })
 	}
+	l.many = l.namespace != nil && slices.ContainsFunc(l.rows, func(r R) bool { return l.namespace(r) != l.namespace(l.rows[0]) })
 	if text, inverse := l.by.what(); text != "" {
 		contains, _ := l.by.contains()
 		text = strings.ToLower(text)
@@ -93,7 +94,6 @@ func (l *list[K, R]) take(s *scene, all []R) {
 		})
 	}
 	l.by.shown, l.by.all = len(l.rows), len(all)
-	l.many = l.namespace != nil && slices.ContainsFunc(l.rows, func(r R) bool { return l.namespace(r) != l.namespace(l.rows[0]) })
 	l.order(s)
 	l.follow()
 }

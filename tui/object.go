@@ -303,7 +303,7 @@ func (d *objectDialog) log(s *scene) []fact {
 	if l == nil || l.Inspect != d.inspect() {
 		return []fact{waiting(s, d.ref)}
 	}
-	out := plainFacts(s, l.Lines)
+	out, p := plainFacts(s, l.Lines), s.snap.Pod(d.ref.Key)
 	if l.Cut {
 		out = slices.Insert(out, 0, plainFact(s, s.t.dim, fmt.Sprintf("(the newest %d lines)", len(out))))
 	}
@@ -312,6 +312,8 @@ func (d *objectDialog) log(s *scene) []fact {
 		out = append(out, plainFact(s, s.t.warn, l.Err))
 	case l.Ended:
 		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
+	case len(out) == 0 && p != nil && s.snap.PodUnheard(p, s.now):
+		out = append(out, plainFact(s, s.t.dim, "asking the kubelet of "+p.Node+", which is not heard "+s.t.ellipsis))
 	case len(out) == 0:
 		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
 	}

@@ -21,6 +21,9 @@ var objectsSpec = &paneSpec{
 	open: func() pane { return newObjectsPane() },
 }
 
+// kindWords are short names of kinds in kubectl and k9s: they come before objects whose names begin so.
+var kindWords = strings.Fields("cj cm cr crb crd csr hpa ing limits netpol np pc pdb pv pvc quota rb rc ro rs sa sc sec")
+
 // canBeKind reports whether a word can be the name of a kind, as ingresses.networking.k8s.io.
 func canBeKind(word string) bool {
 	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789.-") == "" && len(word) < 254
@@ -96,8 +99,7 @@ func (p *objectsPane) setColumns() {
 	if p.shown.Listing == nil {
 		return
 	}
-	rows := p.shown.Listing.Rows
-	many := slices.ContainsFunc(rows, func(r cluster.ListingRow) bool { return r.Namespace != rows[0].Namespace })
+	many := p.wanted.Namespaces == "" || strings.Contains(p.wanted.Namespaces, ",")
 	for i, title := range p.shown.Listing.Columns {
 		fits := fitting{ease: 24, min: 10, drop: i}
 		if i == 0 {

@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
@@ -21,6 +22,12 @@ func TestAKindIsListed(t *testing.T) {
 	m.Update(FrameMsg{f})
 	if v := plainView(m); !strings.Contains(v, "shop/blue  large") || !strings.Contains(v, "read at ") {
 		t.Errorf("the list is not shown:\n%s", v)
+	}
+	one := *f.Inspection.Listing
+	one.Rows, f.Inspection = one.Rows[:1], &view.Inspection{Inspect: want, At: f.Now.Add(time.Second), Listing: &one}
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "shop/blue  large") {
+		t.Errorf("of all namespaces, an object does not show its own:\n%s", v)
 	}
 	typeKeys(m, "y")
 	wantIntent(t, sent, view.Inspect{Of: ref})

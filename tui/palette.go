@@ -19,7 +19,7 @@ type paletteDialog struct {
 	in     input
 	all    []command // those that this screen cannot do have a fault
 	found  []command
-	chosen int
+	chosen int // of found; -1: none yet
 }
 
 // command is one entry of the palette. If the command needs a name, selecting it puts
@@ -74,12 +74,15 @@ func (d *paletteDialog) add(c command) {
 
 func (d *paletteDialog) title() string { return "Commands" }
 func (d *paletteDialog) foot() string {
+	if d.chosen < 0 {
+		return "no kind or object has this name: ↓ or tab takes a command · esc close"
+	}
 	return "tab complete · ↑/↓ choose · enter do it · esc close"
 }
 
-// find keeps the commands that have all words typed.
+// find keeps the commands that have all words typed. One that acts is chosen only by its whole
+// name: a word of k9s or kubectl may begin like one of its words, and leads to a kind.
 func (d *paletteDialog) find() {
-	d.chosen = 0
 	typed, all := strings.ToLower(strings.TrimSpace(d.in.String())), d.all
 	words := strings.Fields(typed)
 	kind, what, named := strings.Cut(d.in.String(), " ")
@@ -88,7 +91,7 @@ func (d *paletteDialog) find() {
 	if places {
 		all = placesOf(d.m, kind, what)
 	}
-	var called, others []command
+	var called, goes, acts, asks []command
 	if i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) }); i >= 0 {
 		called = d.narrowed(d.all[i], what)
 	}
@@ -97,14 +100,23 @@ func (d *paletteDialog) find() {
 		case slices.Contains(c.names, typed):
 			called = append(called, c)
 		case (places || c.fault == "") && !slices.ContainsFunc(words, func(word string) bool { return !beginsWord(c.text, word) }):
-			others = append(others, c)
+			if c.keys == "" {
+				goes = append(goes, c)
+			} else {
+				acts = append(acts, c)
+			}
 		}
 	}
-	d.found = append(append(called, objectsCalled(d.m, strings.TrimSpace(d.in.String()))...), others...)
-	if len(called)+len(others) == 0 && kind != "" && canBeKind(kind) && d.m.s.f.Replay == nil {
-		ask := command{text: "ask the API server for objects of the kind " + kind, binding: binding{run: listKind(kind)}}
-		d.found = append(d.found, append(d.narrowed(ask, what), ask)...)
+	if lower := strings.ToLower(kind); len(called) == 0 && !places && kind != "" && canBeKind(lower) && d.m.s.f.Replay == nil {
+		ask := command{text: "ask the API server for objects of the kind " + lower, binding: binding{run: listKind(lower)}}
+		asks = append(d.narrowed(ask, what), ask)
+		if slices.Contains(kindWords, lower) {
+			called, asks = asks, nil
+		}
 	}
+	d.found = slices.Concat(called, objectsCalled(d.m, strings.TrimSpace(d.in.String())), goes, asks)
+	d.chosen = min(0, len(d.found)-1)
+	d.found = append(d.found, acts...)
 }
 
 // beginsWord reports whether a word of the text begins so; what is in lower case.
@@ -151,8 +163,8 @@ func (d *paletteDialog) write(text string) {
 
 func (d *paletteDialog) press(p pressed) (view.Intent, bool) {
 	var c command
-	if d.chosen < len(d.found) {
-		c = d.found[d.chosen]
+	if at := max(0, d.chosen); at < len(d.found) {
+		c = d.found[at]
 	}
 	switch p.name {
 	case "esc":
@@ -167,6 +179,7 @@ func (d *paletteDialog) press(p pressed) (view.Intent, bool) {
 		}
 	case "enter":
 		switch {
+		case d.chosen < 0:
 		case c.fill != "":
 			d.write(c.fill)
 		case c.run != nil && c.fault == "":

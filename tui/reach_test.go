@@ -17,7 +17,7 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	if v := plainView(m); !strings.Contains(v, "send this many at once") {
 		t.Fatalf("the command is not found:\n%s", v)
 	}
-	typeKeys(m, "enter")
+	typeKeys(m, "down down enter")
 	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}})
 	if m.dialogs.top() != nil {
 		t.Error("the palette stays open")
@@ -26,14 +26,14 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	if m.active.name != "Workloads" {
 		t.Errorf("the active pane is %s", m.active.name)
 	}
-	typeKeys(m, "esc 1 : f i l t e r enter")
+	typeKeys(m, "esc 1 : f i l t e r down enter")
 	if d, ok := m.dialogs.top().(*promptDialog); !ok {
 		t.Errorf("the filter is not asked for but %T", d)
 	}
 	f := calm()
 	f.ReadOnly = true
 	m, sent, _ = testModel(f, 120, 36, Options{})
-	typeKeys(m, ": p l u g enter esc")
+	typeKeys(m, ": p l u g down enter esc")
 	for _, i := range *sent {
 		if _, ok := i.(view.Inspect); !ok { // the API server may serve a kind of this name
 			t.Errorf("read-only, the palette sent %#v", i)

@@ -49,7 +49,7 @@ func TestTheVerdictLeadsToTheReport(t *testing.T) {
 
 func TestTheScreenAndTheTimelineAreKept(t *testing.T) {
 	for keys, want := range map[string]view.Intent{
-		"P": view.SaveScreen{}, "E": view.SaveTimeline{}, ": s h o t enter": view.SaveScreen{}, "5 : t e x t space f i l e enter": view.SaveTimeline{},
+		"P": view.SaveScreen{}, "E": view.SaveTimeline{}, ": s h o t enter": view.SaveScreen{}, "5 : t e x t space f i l e down down enter": view.SaveTimeline{},
 		"? P": view.SaveScreen{},
 	} {
 		m, sent, _ := testModel(calm(), 120, 36, Options{})

@@ -73,6 +73,46 @@ func TestNamesOfPodsAreWhole(t *testing.T) {
 	}
 }
 
+// twoNamespaces is the website, whose pods of one deployment are in a namespace with a long name.
+func twoNamespaces(off int) *view.Frame {
+	f := website(off, time.Minute)
+	c := f.Snapshot.Contents()
+	for i, p := range c.Pods {
+		if p.Deployment == "batch" {
+			moved := *p
+			moved.Namespace, c.Pods[i] = "kube-system", &moved
+		}
+	}
+	f.Snapshot = cluster.NewSnapshot(c)
+	return f
+}
+
+// TestANamespaceGivesWayBeforeAName: of several namespaces, too.
+func TestANamespaceGivesWayBeforeAName(t *testing.T) {
+	for _, off := range []int{0, 2} {
+		m, _, _ := testModel(twoNamespaces(off), 120, 36, Options{})
+		typeKeys(m, "3 a")
+		text := plainView(m)
+		if rows := podsOf(m).rows[:podsOf(m).page]; slices.ContainsFunc(rows, func(p *cluster.Pod) bool { return !strings.Contains(text, "/"+p.Name) }) {
+			t.Errorf("%d nodes off: names are shortened:\n%s", off, text)
+		}
+		m, _, _ = testModel(twoNamespaces(off), 80, 24, Options{})
+		typeKeys(m, "3 a")
+		if text, want := plainView(m), []string{"d…/cache-…-7nr0q", "", "d…/mod…r0q"}[off]; !strings.Contains(text, want) {
+			t.Errorf("%d nodes off: %s is not on the screen:\n%s", off, want, text)
+		}
+	}
+}
+
+// TestAFilterKeepsTheNamespaces: what it leaves may be of one.
+func TestAFilterKeepsTheNamespaces(t *testing.T) {
+	m, _, _ := testModel(twoNamespaces(0), 120, 36, Options{})
+	typeKeys(m, "3 a / b a t c h enter")
+	if v := plainView(m); !strings.Contains(v, "…/batch-") {
+		t.Errorf("no namespace is shown:\n%s", v)
+	}
+}
+
 // TestACountdownMovesNoColumn: its text becomes shorter, and its column stays.
 func TestACountdownMovesNoColumn(t *testing.T) {
 	m, _, _ := testModel(website(2, 41*time.Second), 120, 36, Options{})

@@ -30,7 +30,7 @@ var shownKinds = []shownKind{
 	{"", "Workloads", []string{"wl", "wk", "workload", "workloads"}},
 	{cluster.KindStatefulSet, "StatefulSets", []string{"sts", "statefulset", "statefulsets"}},
 	{cluster.KindDaemonSet, "DaemonSets", []string{"ds", "daemonset", "daemonsets"}},
-	{cluster.KindJob, "Jobs", []string{"job", "jobs"}},
+	{cluster.KindJob, "Jobs", []string{"job", "jobs", "jo"}},
 	{cluster.KindService, "Services", []string{"svc", "service", "services", "ep", "endpoints"}},
 }
 

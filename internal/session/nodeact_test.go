@@ -15,9 +15,15 @@ import (
 func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 	t.Parallel()
 	d := newDrainer()
-	w := drainWorld(t, d, session.Options{})
+	w := drainWorld(t, d, session.Options{Around: atlas{}})
 	w.x.Send(view.AskNodes{Act: view.ActCordon, Nodes: []string{"kube-node4"}})
-	w.x.frame("the cordon", func(*view.Frame) bool { return slices.Equal(w.x.leftCordoned(), []string{"kube-node4"}) })
+	w.x.frame("the cordon", func(f *view.Frame) bool {
+		return slices.Equal(w.x.leftCordoned(), []string{"kube-node4"}) && hasCode(f, view.CodeCordoned, "kube-node4")
+	})
+	w.x.Send(view.SwitchScope{Scope: view.Scope{Context: "other"}})
+	w.x.frame("what holds the context", func(f *view.Frame) bool {
+		return f.Notice.Text == "Context stays: kube-node4 is cordoned from here; :uncordon ends that"
+	})
 	w.x.Send(view.AskNodes{Act: view.ActDrain, Nodes: []string{"kube-node3"}})
 	w.x.answer(view.QuestionDrain, view.ChoiceYes)
 	f := w.x.frame("the end of the drain", func(f *view.Frame) bool { return hasCode(f, view.CodeDrained, "kube-node3") })

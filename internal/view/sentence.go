@@ -38,7 +38,7 @@ var codeSpecs = map[Code]codeSpec{
 	}},
 	CodeDrainCancelled: {LanePower, Info, always("the drain is cancelled: lightsout evicts no more pods, and the node stays on")},
 	CodeDrained: {LanePower, Good, func(e *Event) string {
-		return "drained: " + text.Count(e.Gone, "pod has gone", "pods have gone") + optional(e.N > 0, ", %d stay with the node", e.N)
+		return "drained: " + text.Count(e.Gone, "pod has gone", "pods have gone") + optional(e.N > 0, ", %s with the node", text.Count(e.N, "stays", "stay"))
 	}},
 	CodeCordoned:       {LanePower, Info, always("cordoned: the scheduler places no more pods on it")},
 	CodeCordonedBefore: {LanePower, Info, always("somebody else cordoned it before; it stays cordoned")},
