@@ -139,6 +139,32 @@ func TestForecastCountsDown(t *testing.T) {
 	}
 }
 
+// What can't come any more, as its node is Ready again, is not overdue.
+func TestNothingIsOverdueAfterTheReturn(t *testing.T) {
+	f := silent()
+	overdue := func() (names string) {
+		m, _, now := testModel(f, 150, 36, Options{})
+		typeKeys(m, "T")
+		*now = now.Add(10 * time.Minute)
+		m.Update(tickMsg{})
+		for line := range strings.Lines(plainView(m)) {
+			if strings.Contains(line, "overdue") {
+				names += strings.Fields(line)[1] + " "
+			}
+		}
+		return names
+	}
+	if got := overdue(); !strings.Contains(got, "detected") || !strings.Contains(got, "evicted") {
+		t.Fatalf("overdue: %s", got)
+	}
+	for _, node := range []string{"kube-node3", "kube-node4"} {
+		f.Trial.Phases = append(f.Trial.Phases, view.Phase{Name: view.PhaseReady, Subject: node, Observed: new(60.0)})
+	}
+	if got := overdue(); strings.Contains(got, "detected") || strings.Contains(got, "evicted") {
+		t.Errorf("overdue after the return: %s", got)
+	}
+}
+
 func TestAVerdictThatIsNotObservedShowsItsReason(t *testing.T) {
 	f := driven()
 	f.Trial.Verdict, f.Trial.Why = view.NotObserved, []string{"k8s2 never went down"}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,7 +156,7 @@ func observedText(s *scene, p view.Phase) (string, style) {
 		return interval(t, &[2]float64{*p.From, *p.Observed}), t.strong
 	case p.Observed != nil:
 		return seconds(*p.Observed), t.strong
-	case p.Predicted == nil || s.f.Zero.IsZero() || s.f.Trial.Verdict != "":
+	case p.Predicted == nil || s.f.Zero.IsZero() || s.f.Trial.Verdict != "" || overtaken(s.f.Trial.Phases, p):
 		return t.dash, t.dim
 	}
 	now := s.now.Sub(s.f.Zero)
@@ -167,6 +168,23 @@ func observedText(s *scene, p view.Phase) (string, style) {
 		return "within " + age(hi), t.accent
 	}
 	return "overdue " + age(-until(p.Predicted[1])), t.warn
+}
+
+// overtaken reports whether a phase of an outage can't come any more, as its node is Ready again; that of a
+// deployment if all nodes are.
+func overtaken(all []view.Phase, p view.Phase) (ready bool) {
+	if !slices.Contains([]string{view.PhaseDetected, view.PhaseEndpointsOut, view.PhaseTainted, view.PhaseEvicted, view.PhaseReplaced}, p.Name) {
+		return false
+	}
+	for _, x := range all {
+		if x.Name == view.PhaseReady && (x.Subject == p.Subject || p.Name == view.PhaseReplaced) {
+			if x.Observed == nil {
+				return false
+			}
+			ready = true
+		}
+	}
+	return ready
 }
 
 // interval writes a span of seconds from zero.

@@ -7,7 +7,7 @@ type SpanKind string
 
 // Kinds of spans.
 const (
-	SpanOff      SpanKind = "off"       // the machine is off, or presumed so
+	SpanOff      SpanKind = "off"       // the machine is off, or was asked to and is presumed so
 	SpanSilent   SpanKind = "silent"    // heartbeats are missing
 	SpanNotReady SpanKind = "not ready" // according to the control plane
 	SpanGone     SpanKind = "gone"      // its Node object is deleted; in records alone

@@ -195,8 +195,11 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), preempted, reported)
 }
 
-// hangs is the fate of pods of a StatefulSet that were deleted on nodes that were down.
-const hangs = "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
+// Fates of pods on nodes that were down: of those of a StatefulSet that were deleted, and of those that were not.
+const (
+	hangs = "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
+	kept  = "not deleted before the return"
+)
 
 // fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
 func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
@@ -220,7 +223,7 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 	case slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.To.IsZero() }):
 		return "not deleted when the record ended" + tolerated(lost, ": ")
 	}
-	return "not deleted before the return" + tolerated(lost, ": ")
+	return kept + tolerated(lost, ": ")
 }
 
 // tolerated is how long pods tolerate a node that is unreachable, if all do alike, after a word.

@@ -85,6 +85,9 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		if hangs := strings.Contains(advice, "of default/database come") && strings.Contains(advice, cluster.TaintOutOfService); hangs != (c.deleted > 0) {
 			t.Errorf("%s: %q", name, advice)
 		}
+		if kept := strings.HasPrefix(advice, "New pods of default/web and default/web-gpu come before the node is back if they tolerate"); kept != (c.deleted == 0) {
+			t.Errorf("%s: %q", name, advice)
+		}
 	}
 }
 

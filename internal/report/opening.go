@@ -278,7 +278,7 @@ func doneIn(r *record.Record, all []Facts) string {
 		return ""
 	}
 	targets := targetsOf(r)
-	i := slices.IndexFunc(targets, func(t target) bool { return t.at.After(from) })
+	i := slices.IndexFunc(targets, func(t reading) bool { return t.at.After(from) })
 	if i < 1 {
 		return ""
 	}

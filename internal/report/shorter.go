@@ -2,12 +2,12 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -45,23 +45,22 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		restored := room.until.Sub(base(r)).Seconds()
 		add("keep room for "+text.Count(room.pods, "more pod", "more pods")+" ("+text.List(room.lacks)+") on other nodes", availableOf(room.of), evicted+restored-ready, restored)
 	}
-	hung := hanging(all[0].Workloads)
-	if len(hung) > 0 {
-		t.Items = append(t.Items, cell{Text: fmt.Sprintf(hangsAdvice, text.List(few(hung, "more")))})
+	for _, fate := range []string{hangs, kept} {
+		if names := withFate(all[0].Workloads, fate); len(names) > 0 {
+			t.Items = append(t.Items, cell{Text: fmt.Sprintf(advices[fate], text.List(few(names, "more")))})
+		}
 	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
-	case len(t.Rows) == 0 && partly:
+	case partly && len(t.Rows) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout did not see enough of this outage to tell whether a setting of Kubernetes would have shortened it."})
-		return t
-	case len(t.Rows) == 0 && len(hung) > 0:
-		return t
-	case len(t.Rows) == 0:
-		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
-		return t
 	case partly:
 		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other settings may have shortened it as well.", warning})
+	case len(t.Rows)+len(t.Items) == 0:
+		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
 	}
-	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
+	if len(t.Rows) > 0 {
+		t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
+	}
 	return t
 }
 
@@ -79,14 +78,17 @@ func availableOf(workloads []string) string {
 	return "all pods of " + strings.Join(few(workloads, "more"), ", ") + " are available on other nodes"
 }
 
-// hangsAdvice is what to do about StatefulSets whose pods hang on silent nodes.
-const hangsAdvice = "New pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
-	cluster.TaintOutOfService + ": unless their volumes keep them on it."
+// advices say what to do about workloads whose lost pods had a fate.
+var advices = map[string]string{
+	hangs: "New pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
+		cluster.TaintOutOfService + ": unless their volumes keep them on it.",
+	kept: "New pods of %s come before the node is back if they tolerate its taints for less time, and if other nodes have room.",
+}
 
-// hanging names the workloads that made no new pods before the old ones ended.
-func hanging(all []Workload) (names []string) {
+// withFate names the workloads whose lost pods had a fate. A StatefulSet gets no new pods sooner by deleting old ones.
+func withFate(all []Workload, fate string) (names []string) {
 	for _, w := range all {
-		if strings.Contains(w.Why, hangs) {
+		if strings.Contains(w.Why, fate) && (fate == hangs || w.Kind == cluster.KindDeployment) {
 			names = append(names, clean(w.Key.String()))
 		}
 	}
@@ -100,9 +102,6 @@ type lack struct {
 	until     time.Time
 }
 
-// resource is what a node has too little of, in the scheduler's words.
-var resource = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
-
 // roomless counts the pods of the first outage that had no node until a node was Ready again, for want of room
 // as the scheduler said. A pod that waits for a node before that gets one elsewhere; one whose volume keeps it on its
 // node needs no room.
@@ -114,7 +113,7 @@ func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
 	pods := all[0].pods
 	for _, w := range all[0].Workloads {
 		why := pods.reported(c.r, w.Ref, all[0].From, ready)
-		short := resource.FindAllStringSubmatch(why, -1)
+		short := forecast.Lacks(why)
 		if len(short) == 0 || strings.Contains(strings.ToLower(why), "volume") || !w.To.After(ready) {
 			continue
 		}
@@ -127,10 +126,7 @@ func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
 		if l.pods == n {
 			continue
 		}
-		for _, m := range short {
-			l.lacks = append(l.lacks, clean(m[1]+m[2]))
-		}
-		l.of, l.until = append(l.of, clean(w.Key.String())), latest(l.until, w.To)
+		l.of, l.lacks, l.until = append(l.of, clean(w.Key.String())), append(l.lacks, short...), latest(l.until, w.To)
 	}
 	slices.Sort(l.lacks)
 	l.lacks = slices.Compact(l.lacks)

@@ -245,24 +245,16 @@ func ownReadings(r *record.Record) (out []reading) {
 			out = append(out, reading{x.At, x.Available, -1, -1})
 		}
 	}
-	for _, t := range targetsOf(r) {
-		out = append(out, reading{t.at, -1, t.replicas, -1})
-	}
-	return out
+	return append(out, targetsOf(r)...)
 }
 
-// target is how many pods the deployment should have from a time on: none once it was deleted.
-type target struct {
-	at       time.Time
-	replicas int
-}
-
-// targetsOf lists by the samples how many pods the deployment of the record should have.
-func targetsOf(r *record.Record) (out []target) {
+// targetsOf lists by the samples how many pods the deployment of the record should have from a time on:
+// none once it was deleted.
+func targetsOf(r *record.Record) (out []reading) {
 	own := r.Deployment()
 	add := func(at time.Time, replicas int) {
 		if n := len(out); n == 0 || out[n-1].replicas != replicas {
-			out = append(out, target{at, replicas})
+			out = append(out, reading{at, -1, replicas, -1})
 		}
 	}
 	for at, d := range deploymentsShown(r) { // a deleted one stays visible for a while

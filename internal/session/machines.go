@@ -141,8 +141,9 @@ func (m *machines) read(node string, r power.Reading) {
 		return // a late answer describes an earlier state
 	}
 	m.update(node, func(v *view.MachineView) { v.Reading = r })
-	if r.State == power.Off || r.State == power.On {
-		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: r.State == power.Off, At: r.Arrived})
+	off := r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil // nobody asked a machine to go off that is only presumed so
+	if off || r.State == power.On {
+		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: off, At: r.Arrived})
 	}
 	switch at := r.RequestedAt; {
 	case r.Proves(power.Off):

@@ -201,8 +201,8 @@ func (r *Report) cantSpare() string {
 	return strings.Join(parts, "; ")
 }
 
-// Headline is the result: a line with what the cluster can spare beside the nodes that are down, and one with
-// what it can't.
+// Headline is the result: a line with what the cluster can spare beside the nodes that are down, one with
+// what it can't, and some with what would change that.
 func (r *Report) Headline() []string {
 	if len(r.Losses) == 0 && len(r.Down) == 0 {
 		return []string{"There are no worker nodes to lose."}
@@ -224,5 +224,5 @@ func (r *Report) Headline() []string {
 	if not := r.cantSpare(); not != "" {
 		lines = append(lines, "Can't spare: "+not)
 	}
-	return lines
+	return append(lines, r.more()...)
 }

@@ -194,7 +194,8 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 	put(c, "StatefulSet", "db", "a", cpus("1"))
 	put(c, "ReplicaSet", "y", "b", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := headline(r), "a is down; can spare: d. Can't spare: b and c; all 3 pairs"; got != want {
+	if got, want := headline(r), "a is down; can spare: d. Can't spare: b and c; all 3 pairs. "+
+		"To spare b: room for 1 more pod of d/x (cpu) and 1 more pod of d/y (cpu). To spare c: room for 1 more pod of d/x (cpu)"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for name, want := range map[string]string{"b": "b | 1 | ", "d": "d"} {

@@ -104,7 +104,8 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	r := make_(t, small(), Options{Pairs: true, By: []string{"rack"}})
 	const not = "secret-node-0 and secret-node-1; 9 of 15 pairs; rack secret-0 and secret-1; zones a and b"
 	want := "Can spare: secret-node-2, secret-node-3, secret-node-4 and secret-node-5; pairs secret-node-2 + secret-node-3, secret-node-2 + secret-node-4, secret-node-2 + secret-node-5, " +
-		"secret-node-3 + secret-node-4, secret-node-3 + secret-node-5 and secret-node-4 + secret-node-5. Can't spare: " + not
+		"secret-node-3 + secret-node-4, secret-node-3 + secret-node-5 and secret-node-4 + secret-node-5. Can't spare: " + not +
+		". To spare secret-node-0 and secret-node-1: room for 1 more pod of secret-space/secret-model (nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)"
 	if got := headline(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -137,10 +138,10 @@ func TestAMinimumIsEnough(t *testing.T) {
 		kind, want string
 		min        map[cluster.Key]int
 	}{
-		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", nil},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare a, b and c: room for 1 more pod of d/model (cpu); or fewer pods are enough (--min d/model=2)", nil},
 		{"ReplicaSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
 		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", map[cluster.Key]int{model: 3}},
-		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", map[cluster.Key]int{other: 0}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare a, b and c: room for 1 more pod of d/model (cpu); or fewer pods are enough (--min d/model=2)", map[cluster.Key]int{other: 0}},
 		{"StatefulSet", "Can spare: any node only if d/model may wait", nil},
 		{"StatefulSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
 	} {
