@@ -27,7 +27,7 @@ type SpellChange struct {
 
 // leastQuiet ends a spell in which all requests failed: a request sent this long after the last
 // failure succeeds. It is in addition to the time that a failure takes to show. recovered ends one
-// in which a part of the requests failed, and failures that come sooner after a spell belong to it.
+// in which a part of the requests failed, and one that began sooner than that after another.
 const leastQuiet = 3 * time.Second
 
 // Spells finds the spells in which some or all requests fail, while they go on, for the timeline: what an outage
@@ -39,6 +39,7 @@ type Spells struct {
 	series  Series
 	all     Failures
 	longest time.Duration // from the sending of a failed request to its end
+	quiet   time.Duration // how long after its last failure a request must have been sent that ends it
 	// service is up once the spell has ended, and degraded if requests succeeded within it.
 	service Service
 }
@@ -55,11 +56,7 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 		return SpellChange{}, false
 	}
 	s.series.Note(r, at)
-	quiet := leastQuiet + s.longest
-	if s.service == ServiceDegraded {
-		quiet = max(quiet, recovered)
-	}
-	if r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < quiet {
+	if r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < max(leastQuiet+s.longest, s.quiet) {
 		return SpellChange{}, false
 	}
 	s.service = ServiceUp
@@ -67,12 +64,13 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 }
 
 func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
-	began := !s.service.fails() && (s.all.N == 0 || at.Sub(s.all.Last) >= recovered)
+	began := !s.service.fails()
 	if began {
-		s.series, s.all, s.longest = Series{}, Failures{}, 0
-	}
-	if !s.service.fails() {
-		s.service = ServiceDown
+		s.quiet = leastQuiet
+		if s.all.N > 0 && at.Sub(s.all.Last) < recovered {
+			s.quiet = recovered
+		}
+		s.series, s.all, s.longest, s.service = Series{}, Failures{}, 0, ServiceDown
 	}
 	s.all.join(failed(r, at))
 	s.series.Note(r, at)
@@ -83,7 +81,7 @@ func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 	case s.service == ServiceDegraded || !s.series.okBetween(s.all.First, s.all.Last):
 		return SpellChange{}, false
 	}
-	s.service = ServiceDegraded
+	s.service, s.quiet = ServiceDegraded, recovered
 	return s.change(SpellPart, at), true
 }
 

@@ -165,7 +165,7 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	d := s.Deployment(o.focus)
 	over := quiet >= o.steady() && !r.alerts.alarm() && (d == nil || d.Available >= d.Replicas)
 	if over || quiet >= unchangedMost*r.opt.Steady {
-		o.finish(now)
+		o.finish(now, quiet)
 	}
 }
 
@@ -186,12 +186,12 @@ func (o *incident) down(s *cluster.Snapshot) []string {
 }
 
 // finish ends the record, and writes its summary and reports. The alerts that still fire, and
-// requests that were in flight until now, begin no other record.
-func (o *incident) finish(now time.Time) {
+// requests that were in flight until now, begin no other record. Nothing was new for so long; 0: it is cut short.
+func (o *incident) finish(now time.Time, quiet time.Duration) {
 	r := o.r
 	r.muted = append(r.muted, mute{why: duringRecord, from: o.zero, to: now, stage: muted})
 	down := r.alerts.leave(func(a *alert) bool { return a.stage == firing })
-	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
+	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: quiet.Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
 	var failed error
 	r.follow(r.ended.Change(func() func(loadgen.Record) { // those that end later are in flight

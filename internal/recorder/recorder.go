@@ -270,7 +270,7 @@ func (r *Recorder) cut(why string) {
 		case quiet < o.steady():
 			o.unseen(fmt.Sprintf("what came later than %s after the last sign: the recording was stopped before %s without one", text.Span(quiet), text.Span(o.steady())))
 		}
-		o.finish(now)
+		o.finish(now, 0)
 	}
 }
 

@@ -142,7 +142,8 @@ func (m *machines) read(node string, r power.Reading) {
 	}
 	m.update(node, func(v *view.MachineView) { v.Reading = r })
 	off := r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil // nobody asked a machine to go off that is only presumed so
-	if off || r.State == power.On {
+	withdrawn := r.State == power.Unknown && old.State == power.Off && !old.Proves(power.Off)
+	if off || withdrawn || r.State == power.On {
 		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: off, At: r.Arrived})
 	}
 	switch at := r.RequestedAt; {

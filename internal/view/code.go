@@ -58,7 +58,7 @@ const (
 	CodeReportWritten    Code = "report_written"     // Reported is the path
 	CodeOutageSummary    Code = "outage_summary"     // Reported: the report's first sentences
 	CodeOutageSign       Code = "outage_sign"        // Sign; At is when all was well last
-	CodeOutageOver       Code = "outage_over"        // Seconds without a sign; Nodes are still down
+	CodeOutageOver       Code = "outage_over"        // Seconds without a sign, or it is cut short; Nodes are still down
 	CodeProgramPaused    Code = "program_paused"     // for Seconds
 	CodePlannedOff       Code = "planned_off"        // Name is who switched the node off
 	CodeLeads            Code = "leads"              // Reported is why it does; else Name is the host of the recorder that does

@@ -85,7 +85,7 @@ var codeSpecs = map[Code]codeSpec{
 
 	CodeOutageSign: {LaneOperator, Bad, func(e *Event) string { return "sign of an outage, counted from " + e.Sign.LastGood(e.Subject) }},
 	CodeOutageOver: {LaneOperator, Info, func(e *Event) string {
-		return "the record of the outage ends after " + e.ago() + " without a new sign" + optional(len(e.Nodes) > 0, "; still down: %s", text.List(e.Nodes))
+		return "the record of the outage ends" + optional(e.Seconds > 0, " after %s without a new sign", e.ago()) + optional(len(e.Nodes) > 0, "; still down: %s", text.List(e.Nodes))
 	}},
 	CodeLeads: {LaneOperator, Info, func(e *Event) string {
 		if e.Reported == "" {
