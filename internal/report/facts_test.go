@@ -54,7 +54,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 21, 68)
 			lose(r, 0, 62, 64)
 			lose(r, 3, 64, 320)
-		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s (47 requests failed); 0 of 6 pods were available at the lowest (pods missing for 4m18s)."},
+		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s (47 requests failed: 47 × reset); 0 of 6 pods were available at the lowest (pods missing for 4m18s)."},
 		"shut down": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", outage.SpanNotReady, 22, 300)
@@ -100,7 +100,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 30, 600)
 			lose(r, 0, 30, 300)
 			lose(r, 3, 300, 600)
-		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed); 0 of 6 pods were available at the lowest, and 3 were missing when the record ended; k8s2 was still off when the record ended."},
+		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed: 570 × reset); 0 of 6 pods were available at the lowest, and 3 were missing when the record ended; k8s2 was still off when the record ended."},
 		"a machine that is on again, whose node boots": {func(r *record.Record) {
 			silence(r)
 			off(r, 590)
@@ -206,14 +206,14 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 21, Failed: 20}}
 			lose(r, 0, 21, 41)
 			down(r, "k8s1", outage.SpanNotReady, 50, 50.5)
-		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 0 of 6 pods were available at the lowest (pods missing for 20 s)."},
+		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed: 20 × reset); 0 of 6 pods were available at the lowest (pods missing for 20 s)."},
 		"requests fail again after an earlier outage": {func(r *record.Record) {
 			fail(r, 5, 8)
 			fail(r, 61, 65)
 			signs(r, 60, "load", view.SignRequests)
 			r.Summary.Load = r.Summary.Load[1:]
 			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 5, Failed: 4}}
-		}, "Requests began to fail after 08:01:00 UTC; clients saw errors for 4.0 s (4 requests failed); " + allThere + "."},
+		}, "Requests began to fail after 08:01:00 UTC; clients saw errors for 4.0 s (4 requests failed: 4 × reset); " + allThere + "."},
 		"many nodes, again and again": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				for i := range 5 {

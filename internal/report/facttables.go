@@ -66,7 +66,7 @@ func returned(n *NodeFacts, b bootID) string {
 
 func clientsTable(r *record.Record, all []Facts) section {
 	t := section{ID: "clients", Title: "What clients noticed"}
-	t.figures("outage", "sent in it", "failed")
+	t.figures("outage", "sent after it began", "failed")
 	t.columns("of these")
 	t.figures("error window", "failed from – to", "failed before", "hung", "not ended")
 	for i := range all {

@@ -82,10 +82,7 @@ func classes(by map[loadgen.Class]int) string {
 	for _, c := range byCount(by) {
 		parts = append(parts, fmt.Sprintf("%d × %s", by[c], className(c)))
 	}
-	if parts == nil {
-		return none
-	}
-	return strings.Join(parts, ", ")
+	return orNone(strings.Join(parts, ", "))
 }
 
 // className is a class as it is written; none of loadgen's is cut.

@@ -8,6 +8,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/loadgen"
 )
 
 // outagesMost is the largest number of outages in the opening.
@@ -125,7 +126,11 @@ func (c *Clients) text(several bool) string {
 	case c.Known == KnownNever:
 		said = NeverAnswered
 	case len(c.Windows) > 0:
-		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
+		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed"
+		if loadgen.ByClass(c.ByClass).Sum() == c.InWindows {
+			said += ": " + classes(c.ByClass)
+		}
+		said += ")"
 		if n := c.Outside; n > 0 {
 			said += ", and " + text.Count(n, "more request", "more requests") + " failed outside of that time"
 		}
