@@ -3,11 +3,18 @@ package forecast
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"lightsout/internal/text"
 )
 
 var lacking = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
+
+// RulesBlock reports whether, by the scheduler's message about a pod, rules keep it from nodes, such as spread,
+// affinity or the place of its volume: room alone may not help it.
+func RulesBlock(message string) bool {
+	return strings.Contains(message, "didn't match") || strings.Contains(message, "volume")
+}
 
 // Lacks lists what nodes have too little of, by the scheduler's message about a pod.
 func Lacks(message string) (lacks []string) {

@@ -60,10 +60,7 @@ type tidings struct {
 // recorder leads.
 func (o *incident) notifySigns(s *cluster.Snapshot, now time.Time) {
 	severity, _, clients := o.severity()
-	pods := ""
-	if o.r.calm != nil {
-		pods = report.Lacking(o.r.calm, s)
-	}
+	pods := report.Lacking(o.r.lacking(s))
 	is := tidings{report.SoFar(o.signs, clients, ""), severity, o.tidings.lack || pods != ""}
 	if !o.r.lead.leads || is == o.tidings || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
@@ -78,6 +75,31 @@ func (o *incident) notifySigns(s *cluster.Snapshot, now time.Time) {
 	}
 	o.notices, o.notified, o.tidings, o.found.Severity = o.notices+1, now, is, severity
 	o.notify(state, sentence, "")
+}
+
+// lacking are the deployments and StatefulSets that have fewer pods than they should and than they had when
+// all was well.
+func (r *Recorder) lacking(s *cluster.Snapshot) (lost []report.Workload) {
+	if r.calm == nil {
+		return nil
+	}
+	add := func(ref cluster.Ref, had, has, of int) {
+		if has < min(had, of) {
+			lost = append(lost, report.Workload{Ref: ref, Lowest: has, Of: of})
+		}
+	}
+	for _, d := range s.Deployments() {
+		if was := r.calm.Deployment(d.Key); was != nil && d.Gone.IsZero() {
+			add(cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}, was.Available, d.Available, d.Replicas)
+		}
+	}
+	for _, w := range s.Workloads(cluster.KindStatefulSet) {
+		ref := cluster.Ref{Kind: w.Kind, Key: w.Key}
+		if was := r.calm.Workload(ref); was != nil {
+			add(ref, was.Ready, w.Ready, w.Desired)
+		}
+	}
+	return lost
 }
 
 // notify reports the outage: the end to hooks too, unless this recorder has told them nothing.

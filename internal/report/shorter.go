@@ -114,7 +114,7 @@ func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
 	for _, w := range all[0].Workloads {
 		why := pods.reported(c.r, w.Ref, all[0].From, ready)
 		short := forecast.Lacks(why)
-		if len(short) == 0 || strings.Contains(strings.ToLower(why), "volume") || !w.To.After(ready) {
+		if len(short) == 0 || forecast.RulesBlock(why) || !w.To.After(ready) {
 			continue
 		}
 		n := l.pods

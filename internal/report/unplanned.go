@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
@@ -49,16 +48,8 @@ func SoFar(signs []view.Event, clients, pods string) string {
 	return text.Clean(joined(who(nodes), beside, again(signs), clients, pods)+".", 2*textMost)
 }
 
-// Lacking counts the available pods of the deployments that have fewer than they should and than they had
-// before, the worst first; empty if none has.
-func Lacking(before, now *cluster.Snapshot) string {
-	var lost []Workload
-	for _, d := range now.Deployments() {
-		was := before.Deployment(d.Key)
-		if was != nil && d.Gone.IsZero() && d.Available < min(d.Replicas, was.Available) {
-			lost = append(lost, Workload{Ref: cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}, Lowest: d.Available, Of: d.Replicas, Before: min(was.Available, d.Replicas)})
-		}
-	}
+// Lacking counts the available pods of workloads that lack some, the worst first; empty if there are none.
+func Lacking(lost []Workload) string {
 	slices.SortFunc(lost, worse)
 	var said []string
 	for i := range lost[:min(len(lost), workloadsMost)] {

@@ -76,6 +76,9 @@ func (x *request) finished(err error) {
 			w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
 		}
 	case errors.As(err, &notDone) && !x.unasked && x.drain == nil && notDone.Why != power.NotTyped: // the operator has seen the reason
+		if notDone.Why == power.NotWanted {
+			w.notice = view.Notice{Text: "the answer was no: nothing was sent to " + text.List(x.nodes), At: w.now()}
+		}
 	default:
 		w.warn(view.LanePower, "power", err.Error())
 		for _, n := range x.notSwitched() {

@@ -116,6 +116,11 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 		}
 		f.Objects = append(f.Objects, o)
 	}
+	for _, n := range f.Nodes { // reading the rest took time: a node is silent compared with the others
+		if n.RenewSeen.After(f.HeartbeatsUntil) {
+			f.HeartbeatsUntil = n.RenewSeen
+		}
+	}
 	return cluster.NewSnapshot(f.Contents), nil
 }
 

@@ -55,6 +55,9 @@ func (l *Loss) remedy() string {
 			if lacks := forecast.Lacks(w.Reasons[0]); len(lacks) > 0 {
 				pods += " (" + text.List(lacks) + ")"
 			}
+			if forecast.RulesBlock(w.Reasons[0]) {
+				pods += " where its rules allow them"
+			}
 		}
 		room, enough = append(room, pods), append(enough, fmt.Sprintf("--min %s=%d", text.Cells(w.Key.String()), w.After.Low))
 		some = some && w.After.Low > 0
