@@ -202,7 +202,7 @@ func (l *list[K, R]) key(s *scene, m motion) {
 		l.cursor = l.id(l.rows[l.at])
 		l.moved = !l.follows || l.at < len(l.rows)-1 // at the newest it follows again
 	}
-	if l.chosen != nil && len(l.rows) > 0 {
+	if l.chosen != nil && len(l.rows) > 0 && m != moveNone {
 		l.chosen(s, l.cursor)
 	}
 }

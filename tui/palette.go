@@ -32,6 +32,7 @@ type command struct {
 
 // openPalette opens the palette.
 func openPalette(m *Model) {
+	m.active.key(&m.s, moveNone)
 	d := &paletteDialog{m: m, in: newInput(false)}
 	for _, p := range m.panes {
 		show := showPane(p.name)

@@ -29,6 +29,15 @@ func TestNodesAreCordonedByTheirWords(t *testing.T) {
 	}
 }
 
+// A node that fails while a command is typed does not take the cursor from the one that the command is for.
+func TestACommandIsForTheNodeOfItsFirstKey(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "1 :")
+	m.Update(FrameMsg{mdxOutage()})
+	typeKeys(m, "c o r d o n enter")
+	wantIntent(t, sent, view.AskNodes{Act: view.ActCordon, Nodes: []string{"kube-node1"}})
+}
+
 // The name of an object leads to it, and an unknown word is answered.
 func TestNamesLeadToObjects(t *testing.T) {
 	m, _, _ := testModel(mdxOutage(), 120, 36, Options{})

@@ -122,6 +122,7 @@ const (
 	moveTop
 	moveBottom
 	moveHome // where the cursor is before the operator moves it
+	moveNone // it stays on its row, which the operator is about to act on
 )
 
 // moved gives the position after a movement among n, page of them visible.

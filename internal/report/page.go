@@ -156,7 +156,7 @@ func (p *page) fromTorn(r *record.Record, all []Facts) {
 	}
 	var off []string
 	for _, n := range all[len(all)-1].Nodes {
-		if n.Off() {
+		if n.Off() && n.asked() { // of others, lightsout restore knows nothing
 			off = append(off, n.Node)
 		}
 	}

@@ -96,7 +96,7 @@ var codeSpecs = map[Code]codeSpec{
 	CodeProgramPaused: {LaneOperator, Warning, func(e *Event) string {
 		return "did not run for " + e.ago() + ": it saw nothing in that time"
 	}},
-	CodePlannedOff: {LaneOperator, Info, func(e *Event) string { return "planned: " + e.Name + " switched its machine off" }},
+	CodePlannedOff: {LaneOperator, Info, func(e *Event) string { return "planned: " + e.Name + " has its machine go off" }},
 
 	CodeRecordFails: {LaneOperator, Bad, func(e *Event) string { return e.Name + " cannot be written (retrying): " + e.Reported }},
 	CodeRecordWorks: {LaneOperator, Good, func(e *Event) string {
