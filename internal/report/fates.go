@@ -56,9 +56,12 @@ func workloadOf(p *cluster.Pod) cluster.Ref {
 func idOf(p *cluster.Pod) string { return p.Key.String() + " " + p.UID }
 
 // tally counts pods of a workload.
-type tally struct{ serving, waiting int }
+type tally struct{ all, serving, waiting int }
 
 func (t *tally) add(p *cluster.Pod, n int) {
+	if !p.Finished() && p.Gone.IsZero() {
+		t.all += n
+	}
 	if p.Serving() {
 		t.serving += n
 	}
@@ -109,15 +112,19 @@ func podsIn(r *record.Record) *pods {
 			continue
 		}
 		for w, t := range counts {
-			if last, known := told[w]; known && last == *t {
+			last, known := told[w]
+			if known && last == *t {
 				continue
 			}
 			told[w] = *t
-			available := -1
+			available, replicas := -1, -1
 			if w.Kind == cluster.KindStatefulSet { // of a deployment, Kubernetes counts them
 				available = t.serving
+				if !known { // some may lack already
+					replicas = t.all
+				}
 			}
-			all.readings[w] = append(all.readings[w], reading{x.At, available, -1, t.waiting})
+			all.readings[w] = append(all.readings[w], reading{x.At, available, replicas, t.waiting})
 		}
 	}
 	return all

@@ -91,6 +91,22 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 	}
 }
 
+// A StatefulSet whose pod hung when the record began had that pod.
+func TestAStatefulSetThatLackedAPodAtTheBeginningIsNamed(t *testing.T) {
+	r := bare()
+	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
+	down(r, "k8s2", "off", 0.5, 100)
+	asks(r, "k8s2", 0.5, "off", "sending")
+	shows(r, 1, database, "k8s2", false, 0, "database-0")
+	shows(r, 1, database, "k8s3", true, 0, "database-1")
+	first := &r.Samples[len(r.Samples)-2]
+	first.More = true // the next one belongs to it
+	shows(r, 110, database, "k8s2", true, 0, "database-0")
+	if got := rowsOf(podsTable(r, factsOf(r))); !strings.Contains(got, "|default/database|1 of 2|") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A pod that made room for another one lacks for that reason, and the other one is named if the record shows it.
 func TestAPreemptedPodIsNamedWithWhatTookItsPlace(t *testing.T) {
 	web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}

@@ -176,7 +176,7 @@ func (w *Workload) read(all []reading, f *Facts, drained time.Time) (known bool)
 		if x.pending >= 0 {
 			pending = x.pending
 		}
-		declared = declared || x.replicas > 0
+		declared = declared || x.replicas > 0 && w.Kind == cluster.KindDeployment
 		if before && !declared { // all that it had: a drain may have evicted some
 			want = max(want, available)
 		}
