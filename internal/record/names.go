@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"regexp"
@@ -187,9 +188,9 @@ func (n *Names) Learn(f *view.Frame) {
 	for _, o := range f.Outages {
 		n.Add(NameHost, o.Node)
 	}
-	for node, m := range f.Power {
+	for _, node := range slices.Sorted(maps.Keys(f.Power)) { // so that records of one cluster agree
 		n.Add(NameHost, node)
-		for _, names := range m.Names {
+		for _, names := range f.Power[node].Names {
 			n.Add(NameHost, names.Name, names.ID)
 			n.Way(names.Address)
 		}

@@ -14,7 +14,7 @@ type Mark struct{ Mark, Means string }
 // Legend explains the marks of the heat map. The last may stand behind a number.
 func (*Report) Legend() []Mark {
 	return []Mark{
-		{"·", "every pod finds a node"},
+		{"·", "every pod finds a node, or enough pods are left"},
 		{"~", "some pods wait for their node or are not replaced"},
 		{"1", "that many pods get no node or are not created"},
 		{"!", "a minimum or budget breaks, or pods are not evicted"},
@@ -63,21 +63,20 @@ func (r *Report) Map() (out [][]*Loss) {
 }
 
 // Mark is the mark of the loss in the heat map, as Legend explains it.
-func (l *Loss) Mark() string {
-	out := ""
+func (l *Loss) Mark() (out string) {
+	switch {
+	case l.Partial():
+		return "~"
+	case !l.TooMuch():
+		return "·"
+	}
 	if n := (place.Range{Low: l.Homeless.Low + l.Missing.Low, High: l.Homeless.High + l.Missing.High}); n.High > 0 {
 		out = n.String()
 	}
 	if l.Held || len(l.Broken)+len(l.Budgets) > 0 {
 		out += "!"
 	}
-	switch {
-	case out != "":
-		return out
-	case l.Partial():
-		return "~"
-	}
-	return "·"
+	return out
 }
 
 // Heat is the colour of the loss in the heat map. 0: no effect; 1: some pods wait for the node or are not
