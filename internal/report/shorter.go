@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -113,8 +112,8 @@ func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
 	pods := all[0].pods
 	for _, w := range all[0].Workloads {
 		why := pods.reported(c.r, w.Ref, all[0].From, ready)
-		short := forecast.Lacks(why)
-		if len(short) == 0 || forecast.RulesBlock(why) || !w.To.After(ready) {
+		short := cluster.Lacks(why)
+		if len(short) == 0 || cluster.RulesBlock(why) || !w.To.After(ready) {
 			continue
 		}
 		n := l.pods

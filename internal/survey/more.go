@@ -5,35 +5,35 @@ import (
 	"slices"
 	"strings"
 
-	"lightsout/cluster/forecast"
+	"lightsout/cluster"
 	"lightsout/internal/text"
 )
 
 // remediesMost is the largest number of lines on what would let the cluster spare more.
 const remediesMost = 3
 
-// more says what would let the cluster spare nodes that it can't: those with one remedy share a line, the most first.
+// more says what would let the cluster spare nodes and zones that it can't: those with one remedy share a line, the most first.
 func (r *Report) more() (lines []string) {
 	type group struct {
 		remedy string
+		all    answer
 		some
 	}
 	var groups []*group
-	for _, l := range r.Of(Node) {
+	for _, l := range slices.Concat(r.Of(Node), r.Of(Zone)) {
 		what := l.remedy()
-		i := slices.IndexFunc(groups, func(g *group) bool { return g.remedy == what })
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.remedy == what && g.all.sort == l.Sort })
 		switch {
 		case what == "":
 			continue
 		case i < 0:
-			i, groups = len(groups), append(groups, &group{remedy: what})
+			i, groups = len(groups), append(groups, &group{what, answer{sort: l.Sort, all: len(r.Of(l.Sort))}, some{}})
 		}
 		groups[i].add(l.Name, nil)
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int { return b.n - a.n })
-	about := answer{sort: Node, all: len(r.Of(Node))}
 	for _, g := range groups[:min(len(groups), remediesMost)] {
-		lines = append(lines, "To spare "+about.text(g.some)+": "+g.remedy)
+		lines = append(lines, "To spare "+g.all.text(g.some)+": "+g.remedy)
 	}
 	return lines
 }
@@ -52,10 +52,10 @@ func (l *Loss) remedy() string {
 		}
 		pods := text.Count(w.Pending.High, "more pod", "more pods") + " of " + text.Cells(w.Key.String())
 		if len(w.Reasons) > 0 {
-			if lacks := forecast.Lacks(w.Reasons[0]); len(lacks) > 0 {
+			if lacks := cluster.Lacks(w.Reasons[0]); len(lacks) > 0 {
 				pods += " (" + text.List(lacks) + ")"
 			}
-			if forecast.RulesBlock(w.Reasons[0]) {
+			if cluster.RulesBlock(w.Reasons[0]) {
 				pods += " where its rules allow them"
 			}
 		}

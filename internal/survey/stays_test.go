@@ -66,7 +66,7 @@ func TestAZoneLosesItsNodesOfTheControlPlane(t *testing.T) {
 	put(c, "ReplicaSet", "web", "b", cpus("3"))
 	put(c, "ReplicaSet", "db", "c", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{})
-	if got, want := headline(r), "Can spare: any node; zone 2. Can't spare: zone 1"; got != want {
+	if got, want := headline(r), "Can spare: any node; zone 2. Can't spare: zone 1. To spare zone 1: room for 1 more pod of d/web (cpu)"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got := len(loss(t, r, "1").Nodes); got != 2 {

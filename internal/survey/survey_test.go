@@ -105,7 +105,9 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	const not = "secret-node-0 and secret-node-1; 9 of 15 pairs; rack secret-0 and secret-1; zones a and b"
 	want := "Can spare: secret-node-2, secret-node-3, secret-node-4 and secret-node-5; pairs secret-node-2 + secret-node-3, secret-node-2 + secret-node-4, secret-node-2 + secret-node-5, " +
 		"secret-node-3 + secret-node-4, secret-node-3 + secret-node-5 and secret-node-4 + secret-node-5. Can't spare: " + not +
-		". To spare secret-node-0 and secret-node-1: room for 1 more pod of secret-space/secret-model (nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)"
+		". To spare secret-node-0 and secret-node-1: room for 1 more pod of secret-space/secret-model (nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)" +
+		". To spare zones a and b: room for 1 more pod of secret-space/secret-model (nvidia.com/gpu) and 1 more pod of secret-space/secret-web where its rules allow them; " +
+		"or fewer pods are enough (--min secret-space/secret-model=2 --min secret-space/secret-web=3)"
 	if got := headline(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -191,7 +193,8 @@ func TestNothingIsNamedTwiceOrLeftOut(t *testing.T) {
 		}
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, By: []string{corev1.LabelTopologyZone}})
-	if got, want := headline(r), "Can spare: any node. Can't spare: all 6 pairs; zones 0 and 1"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
+	if got, want := headline(r), "Can spare: any node. Can't spare: all 6 pairs; zones 0 and 1. "+
+		"To spare zones 0 and 1: room for 2 more pods of d/one (cpu), 2 more pods of d/three (cpu) and 2 more pods of d/two (cpu); or fewer pods are enough (--min d/one=2 --min d/three=2 --min d/two=2)"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for format, short := range map[string]bool{Table: true, HTML: false} {
