@@ -1,8 +1,9 @@
 // Package outage has the outages of a node: Outage, the state machine that a session follows for each
-// node, and so does a phase.Tracker; Before.Seen, the one rule that says whether a node has booted; Spans,
-// which joins what is seen of nodes into spans; and Downs, which joins the spans of a node into the times
-// that it was down, each with its reason: reports read them. It imports nothing of this module: cluster
-// and power ask it too.
+// node whose machine was asked to go off or is proven off, and a phase.Tracker for each node of a record;
+// Before.Seen, the one rule that says whether a node has booted; Spans, which joins what is seen of nodes
+// into spans; and Downs, which joins the spans of a node into the times that it was down, each with its
+// reason. A record has the spans and not the steps, and reports read Downs. It imports nothing of this
+// module: cluster and power ask it too.
 package outage
 
 import "time"

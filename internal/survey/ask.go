@@ -109,25 +109,26 @@ func (a *asker) ask(l *Loss, orders int) {
 	l.Stuck, l.Preempted = o.Stuck.Minus(before.Stuck), o.Victims.Minus(before.Victims)
 	l.Orphans, l.Over = o.Orphans.Minus(before.Orphans), o.Over.Minus(before.Over)
 	a.judge(l, o, before)
-	l.Held = len(stay) > 0 && l.Stuck.High > l.enough.Stuck.High
+	l.Held = len(stay) > 0 && l.counts.Stuck.High > 0
 }
 
 // judge lists the workloads that do not recover, and the minimums and budgets that break.
 func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 	var others place.Losses // of the workloads without enough pods
 	for i := range o.Workloads {
-		w := &o.Workloads[i]
-		least, ok := a.q.Min[w.Key]
-		enough := ok && w.After.Low >= least
+		w := &Workload{Workload: o.Workloads[i], Slots: a.slots(o.Workloads[i].Key)}
+		if least, stated := a.q.Min[w.Key]; stated {
+			w.Min = &least
+		}
 		was := before.Of(w.Key)
-		if !enough {
-			others = worse(others, w, was)
+		if !w.enough() {
+			others = worse(others, &w.Workload, was)
 		}
 		if n := w.Preempted.Minus(was.Preempted); n.High > 0 {
 			l.Victims = append(l.Victims, Victim{w.Key, n, w.By})
 		}
-		if ok && !enough {
-			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, least))
+		if w.Min != nil && !w.enough() {
+			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, *w.Min))
 		}
 		away := w.Pending.High + w.Missing.High + w.Stuck.High + w.Over.High + w.Orphans.High
 		same := was.Key == w.Key && was.After == w.After && was.Lost == w.Lost
@@ -135,12 +136,12 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 			for k, why := range w.Reasons {
 				w.Reasons[k] = text.Clean(why, 400)
 			}
-			l.Workloads = append(l.Workloads, Workload{*w, a.slots(w.Key), enough})
+			l.Workloads = append(l.Workloads, *w)
 		}
 	}
-	if slices.ContainsFunc(l.Workloads, func(w Workload) bool { return w.Enough }) {
-		l.enough = place.Losses{Pending: l.Homeless.Minus(others.Pending), Missing: l.Missing.Minus(others.Missing),
-			Stuck: l.Stuck.Minus(others.Stuck), Orphans: l.Orphans.Minus(others.Orphans), Over: l.Over.Minus(others.Over)}
+	l.counts = place.Losses{Pending: l.Homeless, Missing: l.Missing, Stuck: l.Stuck, Orphans: l.Orphans, Over: l.Over}
+	if slices.ContainsFunc(l.Workloads, func(w Workload) bool { return w.enough() }) {
+		l.counts = others
 	}
 	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Running) }
 	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Compare(share(a), share(b)) })

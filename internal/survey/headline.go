@@ -140,7 +140,7 @@ func (a *answer) condition() string {
 			may = "lack pods"
 		}
 		for _, w := range l.Workloads {
-			if key := w.Key.String(); !w.Enough && !slices.Contains(who, key) {
+			if key := w.Key.String(); !w.enough() && !slices.Contains(who, key) {
 				who = append(who, key)
 			}
 		}

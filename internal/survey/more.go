@@ -41,13 +41,13 @@ func (r *Report) more() (lines []string) {
 // remedy is the room that the pods without a node need, or how many are left if some are and those are enough.
 // It is empty if neither lets the cluster spare the nodes.
 func (l *Loss) remedy() string {
-	if !l.TooMuch() || l.Held || l.Missing.High > l.enough.Missing.High || len(l.Broken)+len(l.Budgets) > 0 {
+	if !l.TooMuch() || l.Held || l.counts.Missing.High > 0 || len(l.Broken)+len(l.Budgets) > 0 {
 		return ""
 	}
 	var room, enough []string
 	some := true
 	for _, w := range l.Workloads {
-		if w.Enough || w.Pending.High == 0 {
+		if w.enough() || w.Pending.High == 0 {
 			continue
 		}
 		pods := text.Count(w.Pending.High, "more pod", "more pods") + " of " + text.Cells(w.Key.String())

@@ -79,8 +79,8 @@ type Loss struct {
 	// Rule describes the rule that delays or prevents evictions, if there is one.
 	Rule string `json:"rule,omitempty"`
 
-	// enough counts, up to High, the pods above whose workload keeps its stated minimum.
-	enough place.Losses
+	// counts are the pods above without those of workloads that keep their stated minimum.
+	counts place.Losses
 }
 
 // Workload is a workload that does not recover fully.
@@ -88,9 +88,12 @@ type Workload struct {
 	place.Workload
 	// Slots is how many requests one of its pods serves at once; 0 without a limit.
 	Slots int `json:"slots,omitempty"`
-	// Enough: the workload keeps its stated minimum.
-	Enough bool `json:"enough,omitempty"`
+	// Min is how many pods are enough, as stated; nil: nobody did.
+	Min *int `json:"min,omitempty"`
 }
+
+// enough reports whether the workload keeps its stated minimum.
+func (w *Workload) enough() bool { return w.Min != nil && w.After.Low >= *w.Min }
 
 // Victim is a workload of which pods end for the pods of others, which have a higher priority.
 type Victim struct {
@@ -103,14 +106,14 @@ type Victim struct {
 // control plane does not evict them, or a minimum or a disruption budget is violated. Pods of
 // a workload that keeps its minimum do not count.
 func (l *Loss) TooMuch() bool {
-	return l.Homeless.High > l.enough.Pending.High || l.Missing.High > l.enough.Missing.High || l.Held || len(l.Broken)+len(l.Budgets) > 0
+	return l.counts.Pending.High > 0 || l.counts.Missing.High > 0 || l.Held || len(l.Broken)+len(l.Budgets) > 0
 }
 
 // Partial reports whether the cluster can spare these nodes, except for pods that have no
 // certain replacement while the nodes are away: they wait for their node, no controller is
 // known to replace them, or their Job fails.
 func (l *Loss) Partial() bool {
-	return !l.TooMuch() && (l.Stuck.High > l.enough.Stuck.High || l.Orphans.High > l.enough.Orphans.High || l.Over.High > l.enough.Over.High)
+	return !l.TooMuch() && (l.counts.Stuck.High > 0 || l.counts.Orphans.High > 0 || l.counts.Over.High > 0)
 }
 
 // Report is the result of a survey.

@@ -85,7 +85,7 @@ func (l *Loss) inShort() string {
 func (l *Loss) reasons() []string {
 	why := slices.Concat(l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
-		left := fmt.Sprintf("%s: %v of %d left%s, ", w.Key, w.After, w.Running, map[bool]string{true: " (enough)"}[w.Enough])
+		left := fmt.Sprintf("%s: %v of %d left%s, ", w.Key, w.After, w.Running, map[bool]string{true: " (enough)"}[w.enough()])
 		if w.Slots > 0 {
 			slots := place.Range{Low: w.After.Low * w.Slots, High: w.After.High * w.Slots}
 			left += fmt.Sprintf("capacity %v of %d, ", slots, w.Running*w.Slots)
