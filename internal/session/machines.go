@@ -134,12 +134,9 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 	return refs, b.String()
 }
 
-// offBy is whether a machine is off by a reading after an old one: it is if that is proven, or presumed after a
-// request, until a reading finds it on or presumes that no longer.
-func (m *machines) offBy(node string, old, r power.Reading) (off, known bool) {
-	off = r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil
-	withdrawn := r.State == power.Unknown && old.State == power.Off && !old.Proves(power.Off)
-	return off, off || withdrawn || r.State == power.On
+// isOff reports whether a machine is off by a reading: that is proven, or presumed after a request.
+func (m *machines) isOff(node string, r power.Reading) bool {
+	return r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil
 }
 
 // read stores a reading of a machine's state and reports a change.
@@ -149,7 +146,7 @@ func (m *machines) read(node string, r power.Reading) {
 		return // a late answer describes an earlier state
 	}
 	m.update(node, func(v *view.MachineView) { v.Reading = r })
-	if off, known := m.offBy(node, old, r); known {
+	if off := m.isOff(node, r); off || r.State == power.On {
 		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: off, At: r.Arrived})
 	}
 	switch at := r.RequestedAt; {
