@@ -6,6 +6,7 @@
 //	h := f.Hits()                             // what it hits; h.Lines() in sentences
 //	f.FollowLines(h)                          // what follows
 //	f.WontLines(h)                            // what will not happen
+//	f = forecast.Drain(snapshot, nodes, at)   // the same, if the nodes are drained and stay on
 //	var next forecast.Next
 //	next.Lines(snapshot, now)                 // what comes next, while nodes are lost
 //

@@ -16,7 +16,7 @@ type Hits struct {
 	// Unread states in one sentence that the impact is unknown, because lightsout is
 	// still reading pods or deployments, or may not; empty once it has read them.
 	Unread string
-	// Pods is how many pods that have not ended are on the nodes.
+	// Pods is how many pods that have not ended are on the nodes; of a drain, how many it evicts.
 	Pods int
 	// Unwatched is how many of the pods on the nodes are in namespaces that lightsout does
 	// not watch. UnwatchedUnknown is why it cannot tell; empty if it can.
@@ -85,17 +85,23 @@ func (f *Forecast) count() Hits {
 	if why := cluster.WhyUnknown(f.s, cluster.KindPod, cluster.KindDeployment); why != "" {
 		h.Unread = "impact unknown: " + why
 	}
-	h.countUnwatched(f.s, f.down)
+	h.countUnwatched(f)
 	impacts := map[cluster.Key]*Impact{}
-	var names []string
+	names := slices.Clone(f.drained)
 	for _, n := range f.Nodes {
 		names = append(names, n.Node)
-		for _, p := range f.s.PodsOn(n.Node) {
-			if p.Finished() || !p.Gone.IsZero() {
+	}
+	for _, name := range names {
+		for _, p := range f.s.PodsOn(name) {
+			if p.Finished() || !p.Gone.IsZero() || f.drained != nil && !p.Drained() {
 				continue
 			}
-			h.add(p)
-			if p.Deployment != "" {
+			h.Pods++
+			if p.LocalData && p.Drained() {
+				h.LocalData = append(h.LocalData, p.Key)
+			}
+			if f.drained == nil {
+				h.lose(p)
 				countPod(f.s, impacts, p)
 			}
 		}
@@ -115,7 +121,7 @@ func (f *Forecast) count() Hits {
 	stay, _ := f.Staying()
 	h.Blockings = place.Blockings(f.s, names...)
 	h.BlockingsUnknown = cluster.WhyUnknown(f.s, cluster.KindBudget)
-	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay})
+	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay, Drained: f.drained})
 	return h
 }
 
@@ -159,23 +165,19 @@ func (f *Forecast) Staying() (nodes []string, why string) {
 }
 
 // countUnwatched counts the pods of namespaces that lightsout does not watch.
-func (h *Hits) countUnwatched(s *cluster.Snapshot, down map[string]bool) {
-	h.UnwatchedUnknown = cluster.WhyUnknown(s, cluster.KindNeighbour)
-	for _, o := range s.Objects(cluster.KindNeighbour) {
-		if p, ok := o.Value.(*cluster.Pod); ok && down[p.Node] {
+func (h *Hits) countUnwatched(f *Forecast) {
+	h.UnwatchedUnknown = cluster.WhyUnknown(f.s, cluster.KindNeighbour)
+	for _, o := range f.s.Objects(cluster.KindNeighbour) {
+		if p, ok := o.Value.(*cluster.Pod); ok && (f.down[p.Node] || p.Drained() && slices.Contains(f.drained, p.Node)) {
 			h.Unwatched++
 		}
 	}
 }
 
-// add counts a pod that has not ended.
-func (h *Hits) add(p *cluster.Pod) {
-	h.Pods++
+// lose counts a pod whose node goes down.
+func (h *Hits) lose(p *cluster.Pod) {
 	if !p.Deleting.IsZero() {
 		return
-	}
-	if p.LocalData && p.Drained() {
-		h.LocalData = append(h.LocalData, p.Key)
 	}
 	wait, evicted := p.Evictable(cluster.TaintUnreachable)
 	if evicted {

@@ -105,6 +105,24 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	}
 }
 
+// A drain has a forecast of its own: the pods that it evicts end, so that of a StatefulSet needs a node at once, whatever
+// it tolerates; nobody hangs, nothing is marked NotReady, and a pod without a controller stays.
+func TestADrainMovesPodsWhoseNodeStaysOn(t *testing.T) {
+	c := mdx(nil)
+	c.Pods = append(c.Pods,
+		&cluster.Pod{Key: key("db", "pg-0"), Node: "kube-node3", Phase: "Running", OwnerKind: "StatefulSet", OwnerName: "pg", Ready: true, CPUMilli: 1000, UnreachableFor: -1},
+		&cluster.Pod{Key: key("db", "bare"), Node: "kube-node3", Phase: "Running"},
+		&cluster.Pod{Key: key("kube-system", "proxy"), Node: "kube-node3", Phase: "Running", OwnerKind: "DaemonSet", OwnerName: "proxy", UnreachableFor: -1})
+	f := Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)
+	got := texts(slices.Concat(lines(f), f.FollowLines(f.Hits()), f.WontLines(f.Hits())))
+	want := []string{"! 5 pods get no node · 5 pods move · 3 Ready workers left", "! no room for 5 pods: Pending until the nodes return",
+		"! db/pg: 1 pod Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.",
+		"! default/llm: 4 pods Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu."}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
 // What lacked before is not what the outage takes: no warning, below what it takes. Of two deployments of one
 // name, the sum tells the namespace.
 func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {

@@ -156,7 +156,7 @@ func ranged(r place.Range) string {
 }
 
 // FollowLines forecasts the actions of the control plane after the nodes have fallen
-// silent, with the settings in force; h is f.Hits().
+// silent, with the settings in force, or of its drain; h is f.Hits().
 func (f *Forecast) FollowLines(h Hits) []Line {
 	grace, period := f.s.Settings.GracePeriod, f.s.Settings.MonitorPeriod.Value
 	source := cluster.Assumed
@@ -171,6 +171,9 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 			when = text.Span(h.least) + " to " + when
 		}
 		out = append(out, Line{Text: text.Noun(len(f.Nodes), "its", "their") + " pods are evicted " + when + " later (from each pod's own toleration)"})
+	}
+	if len(f.drained) > 0 {
+		out = nil // nobody goes down
 	}
 	if h.Unread != "" {
 		return out

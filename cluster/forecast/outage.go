@@ -72,8 +72,9 @@ type Forecast struct {
 	hits Hits
 	s    *cluster.Snapshot
 	down map[string]bool
-	// already are the nodes that are down apart from the selected ones, by name; away has
-	// all nodes that are down.
+	// drained are the nodes that are drained and stay on; already are the nodes that are down apart
+	// from the selected ones, by name; away has all nodes that are down.
+	drained []string
 	already []*cluster.Node
 	away    map[string]bool
 	// zones is each zone's state with these nodes down, zoneRule the sentence on
@@ -139,6 +140,13 @@ func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 	for _, n := range chosen {
 		f.Nodes = append(f.Nodes, f.node(n))
 	}
+	return f
+}
+
+// Drain forecasts a drain of nodes that stay on; off is Outage's. Its Nodes are none: nobody goes down.
+func Drain(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
+	f := Outage(s.WithCordoned(nodes), nil, off, at)
+	f.drained = nodes
 	return f
 }
 

@@ -11,8 +11,8 @@ import (
 	"lightsout/internal/text"
 )
 
-// Sum is the outage in one line, the worst first: pods that get no node, deployments that fall below
-// their minimum, pods that hang, a budget that blocks a drain, and what stops and is left. h is f.Hits(),
+// Sum is the outage, or the drain, in one line, the worst first: pods that get no node, deployments that fall
+// below their minimum, pods that hang, a budget that blocks a drain, and what stops or moves, and is left. h is f.Hits(),
 // for which the caller may count the workers, and leave out the budgets if there is no drain.
 func (f *Forecast) Sum(h Hits) Line {
 	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
@@ -34,8 +34,11 @@ func (f *Forecast) Sum(h Hits) Line {
 		b := h.Blockings[0]
 		parts = append(parts, "budget "+b.Name+" blocks a drain of "+text.List(b.Nodes))
 	}
-	bad := len(parts) > 0
-	return Line{Text: strings.Join(append(parts, text.Count(h.Pods, "pod stops", "pods stop"), left), " · "), Warn: bad}
+	bad, goes := len(parts) > 0, text.Count(h.Pods, "pod stops", "pods stop")
+	if len(f.drained) > 0 {
+		goes = text.Count(h.Pods, "pod moves", "pods move")
+	}
+	return Line{Text: strings.Join(append(parts, goes, left), " · "), Warn: bad}
 }
 
 // shortShown bounds the deployments that a sum names.

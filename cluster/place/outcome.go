@@ -132,14 +132,16 @@ type Options struct {
 	Seed   uint64
 	// Stay names lost nodes whose pods are not evicted.
 	Stay []string
+	// Drained names nodes that are drained besides; the snapshot has them cordoned.
+	Drained []string
 }
 
 // Lose forecasts the fate of the pods on the named nodes when these nodes are lost.
 // Nodes that were lost before take no pods, and their pods are evicted only if names
 // contains them.
 func (w *World) Lose(names []string, o Options) *Outcome {
-	lost := sortedNodes(w, names)
-	w.mark(lost)
+	w.mark(sortedNodes(w, names))
+	lost := sortedNodes(w, slices.Concat(names, o.Drained))
 	stay := sortedNodes(w, o.Stay)
 	evicted := slices.DeleteFunc(slices.Clone(lost), func(i int) bool { return slices.Contains(stay, i) })
 	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, ill: map[*class]int{}, pending: map[int]int{},

@@ -11,7 +11,7 @@ import (
 // waves is the largest number of waves that have an order.
 const waves = 1 << 8
 
-// play simulates the loss of the dead nodes: evictions, new pods and scheduling until
+// play simulates what happens to the pods of these nodes: evictions, new pods and scheduling until
 // nothing changes any more.
 func (r *run) play(evicted []int) {
 	if len(r.nodes) > 0 {
@@ -30,8 +30,8 @@ func (r *run) play(evicted []int) {
 		r.wave = min(ahead[zone], waves-1)
 		ahead[zone]++
 		for _, p := range n.pods {
-			if p.moves() {
-				i := r.item(p.class, p.stays)
+			if after, moves := r.moves(p); moves {
+				i := r.item(p.class, after)
 				i.lost = p
 				r.queue = append(r.queue, i)
 			} else {

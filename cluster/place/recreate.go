@@ -101,11 +101,11 @@ func (r *run) item(c *class, at time.Duration) *item {
 // with each failure (pkg/controller/job, DefaultJobPodFailureBackOff).
 const backoff = 10 * time.Second
 
-// evict deletes a pod of a lost node, where it hangs until the node returns, unless the node
-// is out of service, and creates its successor.
+// evict deletes a pod, which hangs on a lost node until that returns unless the node is out of
+// service, and creates its successor.
 func (r *run) evict(p *pod, at time.Duration) {
 	r.spend(p.class, -1)
-	if r.nodes[p.node].frees() {
+	if r.frees(p.node) {
 		r.remove(p)
 	} else {
 		r.note(change{p.class, p.node, -1, true})
@@ -125,8 +125,8 @@ func (r *run) holder(c *class) *node {
 		return nil
 	}
 	for _, p := range c.pods {
-		if n := r.nodes[p.node]; (p.ending || r.hangs[p]) && !n.frees() {
-			return n
+		if (p.ending || r.hangs[p]) && !r.frees(p.node) {
+			return r.nodes[p.node]
 		}
 	}
 	return nil

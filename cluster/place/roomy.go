@@ -75,12 +75,12 @@ func (m *movers) collect(w *World, evicted []int) bool {
 			if p.ending {
 				continue
 			}
-			moves := p.moves()
+			_, moves := w.moves(p)
 			if moves {
 				m.evicted = append(m.evicted, p)
 			}
 			switch {
-			case moves && w.nodes[i].frees():
+			case moves && w.frees(i):
 				return false
 			case moves && (p.kind == "ReplicaSet" || p.kind == "ReplicationController"):
 				m.add(p.class, 1)

@@ -86,8 +86,17 @@ type pod struct {
 // bound reports whether the pod belongs to its node, so that no other one replaces it.
 func (p *pod) bound() bool { return p.static || p.kind == "DaemonSet" }
 
-// moves reports whether the pod is evicted when its node is down.
-func (p *pod) moves() bool { return !p.ending && !p.bound() && p.stays >= 0 }
+// moves reports whether a pod is evicted when its node is down or, if it is not down, drained. A
+// drain leaves a pod without a controller, and waits for no toleration.
+func (w *World) moves(p *pod) (after time.Duration, moves bool) {
+	switch {
+	case p.ending || p.bound():
+		return 0, false
+	case w.dead[p.node]:
+		return p.stays, p.stays >= 0
+	}
+	return 0, p.kind != ""
+}
 
 // budget is a PodDisruptionBudget.
 type budget struct {
@@ -230,10 +239,10 @@ func (w *World) fill() {
 	}
 }
 
-// frees reports whether the control plane deletes the pods of the node, and detaches its
-// volumes, although the node cannot confirm that.
-func (n *node) frees() bool {
-	return slices.ContainsFunc(n.api.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.TaintOutOfService })
+// frees reports whether the evicted pods of a node end, and their volumes are detached: the node is
+// not down, or the control plane does so although the node cannot confirm that.
+func (w *World) frees(node int) bool {
+	return !w.dead[node] || slices.ContainsFunc(w.nodes[node].api.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.TaintOutOfService })
 }
 
 func (l *load) add(c *class, sign int64) {

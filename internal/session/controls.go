@@ -109,6 +109,9 @@ func (c Controls) PowerOnOwn(nodes []string, end func(error)) error {
 	return c.s.switching.powerOn(nodes, end)
 }
 
+// DrainLines are what the operator has to know before a drain of nodes that stay on.
+func (c Controls) DrainLines(nodes []string) []view.Line { return c.s.drains.drainLines(nodes) }
+
 // Cordon cordons nodes.
 func (c Controls) Cordon(nodes []string) Progress {
 	return c.s.cordons.cordonAll(nodes, "by a step of a trial")

@@ -3,7 +3,6 @@ package session
 import (
 	"slices"
 
-	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
@@ -69,14 +68,8 @@ func (r *drains) askDrain(i view.AskNodes) {
 	if r.underWay(i.Nodes) || r.opt.Questions.first() != nil {
 		return
 	}
-	h := forecast.Outage(r.snapshot.WithCordoned(i.Nodes), i.Nodes, r.machines.down(), r.now()).Hits()
 	q := view.Question{Kind: view.QuestionDrain, Title: "Drain " + who(i.Nodes) + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave the pods"}, {ID: view.ChoiceYes, Label: "Drain " + text.Count(len(i.Nodes), "node", "nodes")}}}
-	if h.Unread == "" && h.Room().Warn {
-		q.Lines = viewLines([]forecast.Line{h.Room()})
-	}
-	q.Lines = append(append(q.Lines, viewLines(h.DrainLines())...),
-		view.Line{Text: "lightsout cordons first, then evicts the pods, as kubectl drain does: budgets may block it. The machines stay on."},
-		view.Line{Text: "Undo: :uncordon; the pods stay where they are then, until r restarts their rollout."})
+	q.Lines = append(r.drainLines(i.Nodes), view.Line{Text: "Undo: :uncordon; the pods stay where they are then, until r restarts their rollout."})
 	if r.opt.DryRun {
 		q.Lines = append(q.Lines, view.Line{Text: "Dry run: lightsout will evict nothing."})
 	}

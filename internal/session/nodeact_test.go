@@ -25,6 +25,9 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 		return f.Notice.Text == "Context stays: kube-node4 is cordoned from here; :uncordon ends that"
 	})
 	w.x.Send(view.AskNodes{Act: view.ActDrain, Nodes: []string{"kube-node3"}})
+	if q := w.x.question(view.QuestionDrain); !strings.Contains(q.Lines[0].Text, "4 pods move · 3 Ready workers left") {
+		t.Errorf("the question does not begin with its sum:\n%s", questionText(q))
+	}
 	w.x.answer(view.QuestionDrain, view.ChoiceYes)
 	f := w.x.frame("the end of the drain", func(f *view.Frame) bool { return hasCode(f, view.CodeDrained, "kube-node3") })
 	if !hasCode(f, view.CodeCordoned, "kube-node4") || f.Power["kube-node3"].LeftOff {

@@ -26,7 +26,12 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 	parts := []part{{"", findingLines(p, false)}}
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
 		f := forecast.Outage(s.WithCordoned(p.Assumed.Cordoned), p.Nodes, p.Down, w.now())
-		sum, more := forecastParts(f, p)
+		h := f.Hits()
+		h.ReadyWorkersLeft, h.Unheard = p.Left+p.Awaited, p.Awaited // the guard knows of machines that are off before the API server
+		if !p.CanDrain {
+			h.Blockings, h.BlockingsUnknown, h.LocalData = nil, "", nil
+		}
+		sum, more := forecastParts(f, h)
 		q.Lines, parts = append(q.Lines, sum), append(parts, more...)
 	}
 	parts = append(parts, part{"Also:", also}, part{"Machines:", w.machineLines(p)})
@@ -135,21 +140,22 @@ func (w *switching) routeText(a power.Action, b power.Binding) string {
 	return text
 }
 
-// forecastParts is the forecast in a question: its sum, the actions of the control plane, what hangs, the
-// pods that stop when the nodes go off, and the uncertainties. The guard learns of machines that are off
-// before the API server does, so its count of the workers that are left is the one shown.
-func forecastParts(f *forecast.Forecast, p power.Question) (sum view.Line, parts []part) {
-	h := f.Hits()
-	h.ReadyWorkersLeft, h.Unheard = p.Left+p.Awaited, p.Awaited
-	if p.CanDrain {
-		parts = append(parts, part{"", viewLines(h.DrainLines())})
-	} else {
-		h.Blockings = nil
-	}
-	return viewLines([]forecast.Line{f.Sum(h)})[0], append(parts,
-		part{"What Kubernetes does next:", viewLines(f.FollowLines(h))},
-		part{"What Kubernetes does not do for you:", viewLines(f.WontLines(h))},
-		part{"What stops now:", viewLines(h.Lines())})
+// forecastParts is the forecast in a question: its sum, what a drain meets, the actions of the control
+// plane, what hangs, the pods that stop when the nodes go off, and the uncertainties.
+func forecastParts(f *forecast.Forecast, h forecast.Hits) (sum view.Line, parts []part) {
+	return viewLines([]forecast.Line{f.Sum(h)})[0], []part{
+		{"", viewLines(h.DrainLines())},
+		{"What Kubernetes does next:", viewLines(f.FollowLines(h))},
+		{"What Kubernetes does not do for you:", viewLines(f.WontLines(h))},
+		{"What stops now:", viewLines(h.Lines())}}
+}
+
+// drainLines are the first lines of each question about a drain of nodes that stay on.
+func (r *drains) drainLines(nodes []string) []view.Line {
+	f := forecast.Drain(r.snapshot, nodes, r.machines.down(), r.now())
+	sum, parts := forecastParts(f, f.Hits())
+	return append(append([]view.Line{sum}, worstFirst(parts)...),
+		view.Line{Text: "lightsout cordons first, then evicts the pods, as kubectl drain does: budgets may block it. The machines stay on."})
 }
 
 func viewLines(lines []forecast.Line) (out []view.Line) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster/forecast"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -126,20 +125,12 @@ func (r steps) drain(nodes []string, within time.Duration) poll {
 // drainQuestion asks before the pods of nodes are evicted by a step.
 func (r steps) drainQuestion(nodes []string) view.Question {
 	q := view.Question{
-		Kind: view.QuestionSwitch, Title: "Drain " + strings.Join(nodes, ", ") + "?",
+		Kind: view.QuestionSwitch, Title: "Drain " + strings.Join(nodes, ", ") + "?", Lines: r.s.DrainLines(nodes),
 		Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave them"}, {ID: view.ChoiceYes, Label: "Cordon and drain"}},
 	}
 	if r.t.opt.Production {
 		q.Type = r.t.opt.Cluster
 	}
-	h := forecast.Outage(r.s.Snapshot().WithCordoned(nodes), nodes, r.s.Down(), r.now()).Hits()
-	if h.Unread != "" {
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: h.Unread})
-	}
-	for _, l := range h.DrainLines() {
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: l.Text})
-	}
-	q.Lines = append(q.Lines, view.Line{Text: "lightsout cordons first, then evicts the pods, as kubectl drain does: budgets may block it."})
 	return q
 }
 
