@@ -131,6 +131,9 @@ func (g *grace) absorbs(now time.Time) bool {
 	return !g.over
 }
 
+// absorbed reports whether the last key was ignored.
+func (g *grace) absorbed() bool { return !g.over && g.last != g.drawn }
+
 // mostDialog is how wide a dialog is at most, without its frame.
 const mostDialog = 100
 

@@ -73,13 +73,16 @@ func (d *questionDialog) foot() string {
 	case d.q.Refused:
 		keys = "enter close"
 	case d.unread:
-		return "↓ read each machine · esc " + strings.ToLower(d.choices()[0].Label)
+		keys = "→/↓ read each machine · esc " + strings.ToLower(d.choices()[0].Label)
 	}
-	if len(d.body.lines) > d.body.room {
+	if len(d.body.lines) > d.body.room && !d.unread {
 		keys += " · ↑/↓ more"
 	}
 	if d.toCopy() != "" {
 		keys += " · Y copy the command"
+	}
+	if d.absorbed() {
+		keys = "that key came too early: press it again · " + keys
 	}
 	return keys
 }
