@@ -89,13 +89,10 @@ func (p *pod) bound() bool { return p.static || p.kind == "DaemonSet" }
 // moves reports whether a pod is evicted when its node is down or, if it is not down, drained. A
 // drain leaves a pod without a controller, and waits for no toleration.
 func (w *World) moves(p *pod) (after time.Duration, moves bool) {
-	switch {
-	case p.ending || p.bound():
-		return 0, false
-	case w.dead[p.node]:
-		return p.stays, p.stays >= 0
+	if w.dead[p.node] {
+		return p.stays, p.stays >= 0 && !p.ending && !p.bound()
 	}
-	return 0, p.kind != ""
+	return 0, p.kind != "" && !p.bound() // only a node that is down has pods that are ending
 }
 
 // budget is a PodDisruptionBudget.
