@@ -33,6 +33,23 @@ type handDialog struct {
 	factsDialog
 	m     *Model
 	lines []byHand
+	below string // about all of them
+}
+
+// openSurvey shows the command that surveys the cluster.
+func openSurvey(m *Model) {
+	about := "which nodes and zones the cluster can spare, and what would let it spare more; it switches nothing"
+	d := &handDialog{m: m, lines: []byHand{{m.s.f.Survey, about}, {m.s.f.Survey + " --pairs", "which two nodes at once, too"}}}
+	d.open("Survey")
+}
+
+// open shows the lines below a heading.
+func (d *handDialog) open(heading string) {
+	d.factsDialog = factsDialog{heading: heading, facts: d.show, copies: "1", copied: func() string { return d.lines[0].command }}
+	if n := len(d.lines); n > 1 {
+		d.copies = fmt.Sprintf("1 · 2 to %d copy the others", n)
+	}
+	d.m.dialogs.open(d)
 }
 
 // openByHand shows the command lines for the object under the cursor.
@@ -47,12 +64,10 @@ func openByHand(lines func(hand) []byHand) func(*Model) {
 			m.say("this is not for the object under the cursor: 1, 2, 3 or W go to nodes, deployments, pods, workloads")
 			return
 		}
-		d.factsDialog = factsDialog{heading: "By hand: " + o.ref.Kind.Name() + " " + o.ref.Key.String(), facts: d.show,
-			copies: "1", copied: func() string { return d.lines[0].command }}
-		if n := len(d.lines); n > 1 {
-			d.copies = fmt.Sprintf("1 · 2 to %d copy the others", n)
+		if via := m.s.f.Via; via != "" {
+			d.below = "lightsout reaches the API server via " + via + "; kubectl must too"
 		}
-		m.dialogs.open(d)
+		d.open("By hand: " + o.ref.Kind.Name() + " " + o.ref.Key.String())
 	}
 }
 
@@ -65,8 +80,8 @@ func (d *handDialog) show(s *scene) []fact {
 			out = append(out, fact{label: " ", value: s.t.text(l.note)})
 		}
 	}
-	if s.f.Via != "" {
-		out = append(out, fact{label: " ", value: s.t.text("lightsout reaches the API server via " + s.f.Via + "; kubectl must too"), st: s.t.dim})
+	if d.below != "" {
+		out = append(out, fact{label: " ", value: s.t.text(d.below), st: s.t.dim})
 	}
 	return out
 }

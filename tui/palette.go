@@ -53,6 +53,8 @@ func openPalette(m *Model) {
 	for _, w := range handWords {
 		d.add(command{text: w.text, binding: binding{run: openByHand(w.lines), names: w.names, need: needLive}})
 	}
+	d.add(command{text: "survey: the command line that shows what the cluster can spare",
+		binding: binding{run: openSurvey, names: []string{"survey", "spare"}, need: needLive}})
 	for _, g := range m.active.groups(m.keys) {
 		for _, b := range g.bindings {
 			if h := b.key.Help(); b.run != nil && g.title != "Moving" {

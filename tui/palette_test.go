@@ -100,6 +100,26 @@ func TestAPodThatAFinalizerHoldsSaysSo(t *testing.T) {
 	}
 }
 
+// The survey of the cluster has a command to copy, in any pane.
+func TestTheSurveyHasACommandToCopy(t *testing.T) {
+	for _, pane := range []string{"1", "4"} {
+		f := mdxOutage()
+		f.Survey, f.Via = "lightsout survey --context lab", "bastion"
+		m, sent, _ := testModel(f, 160, 36, Options{})
+		typeKeys(m, pane)
+		typeWord(m, "survey")
+		if v := plainView(m); len(*sent) > 0 || strings.Contains(v, "kubectl must too") {
+			t.Errorf(":survey sends %v, and shows\n%s", *sent, v)
+		}
+		if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Survey) {
+			t.Errorf("Y copies nothing:\n%s", plainView(m))
+		}
+		if typeKeys(m, "2"); !strings.Contains(plainView(m), "copied: "+f.Survey+" --pairs") {
+			t.Errorf("2 copies nothing:\n%s", plainView(m))
+		}
+	}
+}
+
 // A digit copies one of several commands.
 func TestADigitCopiesACommand(t *testing.T) {
 	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})

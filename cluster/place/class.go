@@ -94,6 +94,15 @@ func (w *World) compile(spec cluster.Spec) *needs {
 	return n
 }
 
+// Requests are those of a pod of each workload.
+func (w *World) Requests() map[cluster.Key]corev1.ResourceList {
+	all := map[cluster.Key]corev1.ResourceList{}
+	for _, c := range w.classes {
+		all[c.workload] = resources.PodRequests(c.pod, resources.PodResourcesOptions{})
+	}
+	return all
+}
+
 // resource returns the index of a resource.
 func (w *World) resource(name string) int {
 	i, ok := w.resources[name]

@@ -104,5 +104,5 @@ func (o options) restore(cfg *config.Config) string {
 	if o.lab {
 		return ""
 	}
-	return o.RestoreCommand(cfg)
+	return o.CommandLine("restore", cfg)
 }

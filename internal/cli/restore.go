@@ -171,7 +171,7 @@ func (r *restoration) switcher(view power.ClusterReader) (*power.Switcher, error
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier
 // error joined with what is left, and with what lightsout could not read.
 func (r *restoration) end(f restoreFacts, left []restoreItem, before error) error {
-	command := r.RestoreCommand(r.config)
+	command := r.CommandLine("restore", r.config)
 	err := errors.Join(append(leftErrors(left, command), before, f.unread)...)
 	switch {
 	case err != nil:

@@ -227,7 +227,7 @@ func (r *restoration) elsewhere() (all []restoredElsewhere) {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
 		name := power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)"))
-		all = append(all, restoredElsewhere{e.Node, "of cluster " + name + ": " + what, by.RestoreCommand(r.config)})
+		all = append(all, restoredElsewhere{e.Node, "of cluster " + name + ": " + what, by.CommandLine("restore", r.config)})
 	}
 	return all
 }

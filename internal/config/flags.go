@@ -186,11 +186,10 @@ func (f Flags) AbsPath() string {
 	return path
 }
 
-// RestoreCommand returns the command that later powers on and uncordons the nodes left
-// off or cordoned. It has every flag that leads to the same machines, journal and
-// cluster from any folder and in any shell. c is the config that Read returned for the
-// flags.
-func (f Flags) RestoreCommand(c *Config) string {
+// CommandLine returns a command of lightsout with every flag that leads to the same machines,
+// journal and cluster from any folder and in any shell. c is the config that Read returned for
+// the flags.
+func (f Flags) CommandLine(command string, c *Config) string {
 	kubeconfig, before := f.Kubeconfig, ""
 	if list := os.Getenv("KUBECONFIG"); c.Kubeconfig == "" && list != "" {
 		if kubeconfig = list; strings.ContainsRune(list, filepath.ListSeparator) {
@@ -198,7 +197,7 @@ func (f Flags) RestoreCommand(c *Config) string {
 		}
 	}
 	state, _ := c.StateDir() // without a state folder there is no journal
-	words := []string{before + "lightsout restore"}
+	words := []string{before + "lightsout " + command}
 	for _, w := range []struct{ flag, value string }{
 		{"--config", cmp.Or(f.AbsPath(), f.File)}, {"--kubeconfig", kubeconfig}, {"--context", f.Context}, {"--bastion", f.Bastion}, {"--state", state},
 	} {

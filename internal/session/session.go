@@ -75,8 +75,9 @@ type Options struct {
 	Drain Drainer
 	// Inspect reads single objects and logs; nil without a cluster.
 	Inspect Inspector
-	// Kubectl is Frame.Kubectl.
+	// Kubectl and Survey are those of Frame.
 	Kubectl []string
+	Survey  string
 	// Around returns other places to show; nil for none.
 	Around Surroundings
 
@@ -343,6 +344,7 @@ func (s *Session) publish() *view.Frame {
 		Inspection:  s.inspections.newest(),
 		Scopes:      s.moving.known,
 		Kubectl:     s.opt.Kubectl,
+		Survey:      s.opt.Survey,
 	}
 	if f.Snapshot != nil {
 		f.Next = slices.Concat(s.switching.drains.next(), s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited())

@@ -92,7 +92,7 @@ func (st *stateDir) call(w way) (dir, printed string) {
 		dir, err = filepath.Abs(dir)
 	}
 	if err == nil {
-		printed = f.RestoreCommand(c)
+		printed = f.CommandLine("restore", c)
 		err = os.Chdir(before)
 	}
 	if err != nil {

@@ -26,8 +26,8 @@ type asker struct {
 	// mapped: a heat map shows the pairs.
 	mapped bool
 
-	bad, partial []Loss // pairs that are too much, and those that are Partial if mapped
-	partials     int    // the number of pairs that are Partial
+	pairs    []Loss // all if mapped, otherwise those that are too much
+	partials int    // the number of pairs that are Partial
 }
 
 // newAsker returns an asker for a cluster with this many nodes that form pairs.
@@ -61,8 +61,7 @@ const (
 	pairOrders = 3
 )
 
-// row forecasts the loss of one node together with each node after it, and keeps the pairs
-// that are too much.
+// row forecasts the loss of one node together with each node after it.
 func (a *asker) row(names []string, i int) {
 	orders := 0
 	if len(names)*(len(names)-1)/2 > manyPairs {
@@ -71,14 +70,11 @@ func (a *asker) row(names []string, i int) {
 	for _, other := range names[i+1:] {
 		l := Loss{Sort: Pair, Name: pairName(names[i], other), Nodes: []string{names[i], other}}
 		a.ask(&l, orders)
-		switch {
-		case l.TooMuch():
-			a.bad = append(a.bad, l)
-		case l.Partial():
+		if a.mapped || l.TooMuch() {
+			a.pairs = append(a.pairs, l)
+		}
+		if l.Partial() {
 			a.partials++
-			if a.mapped {
-				a.partial = append(a.partial, l)
-			}
 		}
 	}
 }
@@ -144,7 +140,8 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 		l.counts = others
 	}
 	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Running) }
-	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Compare(share(a), share(b)) })
+	homeless := func(w Workload) int { return min(1, w.Pending.High+w.Missing.High) }
+	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Or(homeless(b)-homeless(a), cmp.Compare(share(a), share(b))) })
 	for _, b := range o.Budgets {
 		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
 	}

@@ -13,38 +13,44 @@ type answer struct {
 	sort                   string
 	all                    int
 	free, partial, tooMuch some
-	wait                   []*Loss // those of partial that are known
 }
 
-// some counts losses and names them, unless nobody knows which ones they are.
+// some counts losses and lists them, unless nobody knows which ones they are.
 type some struct {
-	n       int
-	names   []string
-	victims []string // the workloads of which pods may be preempted
+	n      int
+	losses []*Loss
 }
 
-func (s *some) add(name string, l *Loss) {
-	s.n, s.names = s.n+1, append(s.names, name)
-	if l == nil {
-		return
-	}
-	for _, v := range l.Victims {
-		if key := v.Workload.String(); !slices.Contains(s.victims, key) {
-			s.victims = append(s.victims, key)
+func (s *some) add(l *Loss) {
+	s.n, s.losses = s.n+1, append(s.losses, l)
+}
+
+// ends warns that pods may be preempted in some of the losses, if the cluster can spare them.
+func ends(losses ...*Loss) string {
+	var victims []string
+	n := 0
+	for _, l := range losses {
+		if l.TooMuch() || len(l.Victims) == 0 {
+			continue
+		}
+		n++
+		for _, v := range l.Victims {
+			victims = append(victims, v.Workload.String())
 		}
 	}
-}
-
-// ends warns that pods may be preempted.
-func (s *some) ends() string {
-	switch n := len(s.victims); {
-	case n == 0:
-		return ""
-	case n > 3:
-		return fmt.Sprintf(" (pods of %d workloads may end)", n)
+	slices.Sort(victims)
+	victims = slices.Compact(victims)
+	who, where := text.List(victims), ""
+	if len(victims) > 3 {
+		who = fmt.Sprintf("%d workloads", len(victims))
 	}
-	slices.Sort(s.victims)
-	return " (pods of " + text.List(s.victims) + " may end)"
+	if n < len(losses) {
+		where = fmt.Sprintf("for %d of them, ", n)
+	}
+	if n == 0 {
+		return ""
+	}
+	return " (" + where + "pods of " + who + " may end)"
 }
 
 // answers are those about nodes, about pairs if the survey tried them, and about each sort of groups.
@@ -57,48 +63,29 @@ func (r *Report) answers() (out []answer) {
 		case n == 0 || out[n-1].sort != l.Sort:
 			out = append(out, answer{sort: l.Sort})
 		}
-		out[len(out)-1].add(l.Name, l)
+		out[len(out)-1].add(l)
 	}
 	if r.Pairs > 0 {
-		out = slices.Insert(out, 1, r.aboutPairs())
+		a := answer{sort: Pair}
+		for _, l := range r.Of(Pair) {
+			a.add(l)
+		}
+		a.all, a.partial.n, a.free.n = r.Pairs, r.PartialPairs, r.Pairs-r.PartialPairs-a.tooMuch.n // many have no names
+		out = slices.Insert(out, 1, a)
 	}
 	return out
 }
 
-func (a *answer) add(name string, l *Loss) {
+func (a *answer) add(l *Loss) {
 	a.all++
 	switch {
-	case l == nil:
-		a.free.add(name, nil)
 	case l.TooMuch():
-		a.tooMuch.add(name, l)
+		a.tooMuch.add(l)
 	case l.Partial():
-		a.partial.add(name, l)
-		a.wait = append(a.wait, l)
+		a.partial.add(l)
 	default:
-		a.free.add(name, l)
+		a.free.add(l)
 	}
-}
-
-// aboutPairs is the answer about pairs. With more nodes than a heat map has, the survey keeps only how many
-// it can spare.
-func (r *Report) aboutPairs() answer {
-	a := answer{sort: Pair}
-	if r.mapped() {
-		known := r.known()
-		for i, one := range r.Names {
-			for _, other := range r.Names[i+1:] {
-				a.add(pairName(one, other), known[pairName(one, other)])
-			}
-		}
-		return a
-	}
-	a.all, a.partial.n = r.Pairs, r.PartialPairs
-	for _, l := range r.Of(Pair) {
-		a.tooMuch.add(l.Name, l)
-	}
-	a.free.n = r.Pairs - a.partial.n - a.tooMuch.n
-	return a
 }
 
 func pairName(a, b string) string { return a + " + " + b }
@@ -106,36 +93,35 @@ func pairName(a, b string) string { return a + " + " + b }
 // namedMost is the largest number of losses of one sort that a line names.
 const namedMost = 6
 
-// text names losses, or counts them.
+// text names losses, or counts them; those that the cluster can spare with the pods that may be preempted.
 func (a *answer) text(s some) string {
-	many := a.sort
+	many, all := a.sort, s.n == a.all && s.n > 1
 	if a.sort == Pair || a.sort == Zone || a.sort == Node {
 		many += "s"
 	}
 	switch {
-	case a.sort == Pair && s.n == a.all && s.n > 1:
+	case all && a.tooMuch.n == 0:
+		return "any " + a.sort + ends(s.losses...)
+	case a.sort == Pair && all:
 		return fmt.Sprintf("all %d pairs", s.n)
-	case len(s.names) != s.n || s.n > namedMost:
-		return fmt.Sprintf("%d of %d %s", s.n, a.all, many)
-	case a.sort == Node:
-		return text.List(s.names)
+	case len(s.losses) != s.n || s.n > namedMost:
+		return fmt.Sprintf("%d of %d %s", s.n, a.all, many) + ends(s.losses...)
 	}
-	return text.Noun(s.n, a.sort, many) + " " + text.List(s.names)
-}
-
-// spared is text for losses that the cluster can spare.
-func (a *answer) spared(s some) string {
-	if s.n == a.all && s.n > 1 {
-		return "any " + a.sort
+	var names []string
+	for _, l := range s.losses {
+		names = append(names, l.Name+ends(l))
 	}
-	return a.text(s)
+	if a.sort == Node {
+		return text.List(names)
+	}
+	return text.Noun(s.n, a.sort, many) + " " + text.List(names)
 }
 
 // condition is what must be acceptable before the cluster spares the partial losses.
 func (a *answer) condition() string {
 	var who []string
 	may := "wait"
-	for _, l := range a.wait {
+	for _, l := range a.partial.losses {
 		if l.unreplaced().High > 0 {
 			may = "lack pods"
 		}
@@ -161,10 +147,10 @@ func (r *Report) Spare() string {
 	var parts []string
 	for _, a := range r.answers() {
 		if a.free.n > 0 {
-			parts = append(parts, a.spared(a.free)+a.free.ends()+r.oneNode(a, a.free))
+			parts = append(parts, a.text(a.free)+r.oneNode(a, a.free))
 		}
 		if a.partial.n > 0 {
-			parts = append(parts, a.spared(a.partial)+a.condition()+a.partial.ends()+r.oneNode(a, a.partial))
+			parts = append(parts, a.text(a.partial)+a.condition()+r.oneNode(a, a.partial))
 		}
 	}
 	if len(parts) == 0 {
@@ -180,7 +166,7 @@ func (r *Report) oneNode(a answer, s some) string {
 	}
 	n := 0
 	for _, one := range r.OneNode {
-		if slices.Contains(s.names, one.Node) {
+		if slices.ContainsFunc(s.losses, func(l *Loss) bool { return l.Name == one.Node }) {
 			n++
 		}
 	}

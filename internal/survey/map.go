@@ -1,8 +1,8 @@
 package survey
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
@@ -27,27 +27,16 @@ const MapMost = 120
 // mapped reports whether there is a heat map.
 func (r *Report) mapped() bool { return r.Pairs > 0 && len(r.Names) <= MapMost }
 
-// known are the losses of nodes and pairs that have an effect, by their names, and those of nodes without one.
-func (r *Report) known() map[string]*Loss {
-	known := map[string]*Loss{}
-	for i := range r.partial {
-		known[r.partial[i].Name] = &r.partial[i]
-	}
-	for i := range r.Losses {
-		if l := &r.Losses[i]; l.Sort == Node || l.Sort == Pair {
-			known[l.Name] = l
-		}
-	}
-	return known
-}
-
 // Map returns the heat map, a row for each node; a cell on the diagonal is the loss of
 // one node. It is nil if the survey did not try pairs, or if there are too many nodes.
 func (r *Report) Map() (out [][]*Loss) {
 	if !r.mapped() {
 		return nil
 	}
-	known := r.known()
+	known := map[string]*Loss{}
+	for _, l := range slices.Concat(r.Of(Node), r.Of(Pair)) {
+		known[l.Name] = l
+	}
 	for i, a := range r.Names {
 		var row []*Loss
 		for k := range r.Names {
@@ -55,7 +44,7 @@ func (r *Report) Map() (out [][]*Loss) {
 			if i == k {
 				name = a
 			}
-			row = append(row, cmp.Or(known[name], &Loss{Name: name}))
+			row = append(row, known[name])
 		}
 		out = append(out, row)
 	}

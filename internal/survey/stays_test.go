@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func TestAZoneLosesItsNodesOfTheControlPlane(t *testing.T) {
 	put(c, "ReplicaSet", "web", "b", cpus("3"))
 	put(c, "ReplicaSet", "db", "c", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{})
-	if got, want := headline(r), "Can spare: any node; zone 2. Can't spare: zone 1. To spare zone 1: room for 1 more pod of d/web (cpu)"; got != want {
+	if got, want := headline(r), "Can spare: any node; zone 2. Can't spare: zone 1. To spare zone 1: room for 1 more pod of d/web (3 cpu)"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got := len(loss(t, r, "1").Nodes); got != 2 {
@@ -133,8 +134,26 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		if got := line(t, r, "a"); got != tt.row {
 			t.Errorf("%s: %s\nwant %s", what, got, tt.row)
 		}
+		var b bytes.Buffer
+		if err := r.Write(&b, JSON, 0); err != nil || strings.Count(b.String(), `"spare": "partial"`) != 3 || !strings.Contains(b.String(), `"spare": "yes",
+      "kind": "pair",
+      "name": "b + c",`) {
+			t.Errorf("%s: %v\n%s", what, err, &b)
+		}
 		if m := r.Map(); m[0][0].Heat() != 1 || m[0][1].Heat() != 1 || m[0][1].Nodes == nil || m[1][2].Heat() != 0 {
 			t.Errorf("%s: %+v", what, m)
+		}
+	}
+}
+
+// Of many pairs only those with an effect have a row.
+func TestManyPairsWithoutAnEffectHaveNoRow(t *testing.T) {
+	for nodes, want := range map[string]int{"abcdefghij": 10 + 45, "abcdefghijk": 11 + 10} {
+		c := tiny(nodes)
+		put(c, "StatefulSet", "db", "a", cpus("1"))
+		r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
+		if n := len(r.Rows()); n != want || len(r.Of(Pair)) != r.Pairs {
+			t.Errorf("%d nodes: %d rows, want %d", len(nodes), n, want)
 		}
 	}
 }
@@ -195,7 +214,7 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 	put(c, "ReplicaSet", "y", "b", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
 	if got, want := headline(r), "a is down; can spare: d. Can't spare: b and c; all 3 pairs. "+
-		"To spare b: room for 1 more pod of d/x (cpu) and 1 more pod of d/y (cpu). To spare c: room for 1 more pod of d/x (cpu)"; got != want {
+		"To spare b: room for 1 more pod of d/x (3 cpu) and 1 more pod of d/y (3 cpu). To spare c; pair c + d: room for 1 more pod of d/x (3 cpu)"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for name, want := range map[string]string{"b": "b | 1 | ", "d": "d"} {

@@ -13,6 +13,7 @@ package survey
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -68,7 +69,8 @@ type Loss struct {
 	// Held: the control plane does not evict the pods of some of the nodes, for the
 	// reason in Rule, and so nobody replaces them.
 	Held bool `json:"held,omitempty"`
-	// Workloads lists those that do not recover fully, first the one that keeps the smallest share of its pods.
+	// Workloads lists those that do not recover fully, first those of which pods get no node or are not
+	// created, each by the share of its pods that it keeps.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// Victims lists the workloads with preempted pods.
 	Victims []Victim `json:"victims,omitempty"`
@@ -116,6 +118,21 @@ func (l *Loss) Partial() bool {
 	return !l.TooMuch() && (l.counts.Stuck.High > 0 || l.counts.Orphans.High > 0 || l.counts.Over.High > 0)
 }
 
+// MarshalJSON adds whether the cluster can spare the nodes: yes, no, or partial.
+func (l *Loss) MarshalJSON() ([]byte, error) {
+	type plain Loss
+	spare := "yes"
+	if l.Partial() {
+		spare = "partial"
+	} else if l.TooMuch() {
+		spare = "no"
+	}
+	return json.Marshal(struct {
+		Spare string `json:"spare"`
+		*plain
+	}{spare, (*plain)(l)})
+}
+
 // Report is the result of a survey.
 type Report struct {
 	Context string    `json:"context,omitempty"`
@@ -124,9 +141,9 @@ type Report struct {
 	// wait for a node already.
 	Nodes   int `json:"nodes"`
 	Waiting int `json:"waiting"`
-	// Losses lists all losses of nodes, zones and groups, and the pairs that are too
-	// much; Pairs is the number of pairs that the survey tried, PartialPairs how many of
-	// them are Partial.
+	// Losses lists all losses of nodes, zones and groups, and the pairs: with more than MapMost
+	// workers only those that are too much. Pairs is the number of pairs that the survey tried,
+	// PartialPairs how many of them are Partial.
 	Losses       []Loss `json:"losses"`
 	Pairs        int    `json:"pairs"`
 	PartialPairs int    `json:"partial_pairs"`
@@ -141,7 +158,7 @@ type Report struct {
 	// Names are the names of the nodes that the survey loses, for the heat map.
 	Names []string `json:"names"`
 
-	partial []Loss // the pairs that are Partial, if there is a heat map
+	requests map[cluster.Key]corev1.ResourceList // of a pod of each workload
 }
 
 // OneNode is a deployment of which no pod is left when a node goes down, until the control
@@ -210,14 +227,14 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 
 // add adds what the askers found out about pairs and about the cluster as it is.
 func (r *Report) add(found []asker) {
-	var bad []Loss
+	var pairs []Loss
 	for i := range found {
-		a := &found[i]
-		bad, r.partial, r.PartialPairs = append(bad, a.bad...), append(r.partial, a.partial...), r.PartialPairs+a.partials
+		pairs, r.PartialPairs = append(pairs, found[i].pairs...), r.PartialPairs+found[i].partials
 	}
-	slices.SortFunc(bad, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
-	r.Losses = append(r.Losses, bad...)
+	slices.SortFunc(pairs, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
+	r.Losses = append(r.Losses, pairs...)
 	now := found[0].now
+	r.requests = found[0].w.Requests()
 	r.Unknown, r.Waiting, r.DownPending = now.Unknown, now.Waiting, now.Homeless()
 }
 

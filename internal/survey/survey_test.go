@@ -105,8 +105,11 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	const not = "secret-node-0 and secret-node-1; 9 of 15 pairs; rack secret-0 and secret-1; zones a and b"
 	want := "Can spare: secret-node-2, secret-node-3, secret-node-4 and secret-node-5; pairs secret-node-2 + secret-node-3, secret-node-2 + secret-node-4, secret-node-2 + secret-node-5, " +
 		"secret-node-3 + secret-node-4, secret-node-3 + secret-node-5 and secret-node-4 + secret-node-5. Can't spare: " + not +
-		". To spare secret-node-0 and secret-node-1: room for 1 more pod of secret-space/secret-model (nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)" +
-		". To spare zones a and b: room for 1 more pod of secret-space/secret-model (nvidia.com/gpu) and 1 more pod of secret-space/secret-web where its rules allow them; " +
+		". To spare secret-node-0 and secret-node-1; 8 of 15 pairs: room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)" +
+		". To spare pair secret-node-0 + secret-node-1: room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
+		". To spare rack secret-1: room for 1 more pod of secret-space/secret-web where its rules allow them; or fewer pods are enough (--min secret-space/secret-web=3)" +
+		". To spare rack secret-0: room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each) and 1 more pod of secret-space/secret-web where its rules allow them" +
+		". To spare zones a and b: room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu) and 1 more pod of secret-space/secret-web where its rules allow them; " +
 		"or fewer pods are enough (--min secret-space/secret-model=2 --min secret-space/secret-web=3)"
 	if got := headline(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
@@ -140,10 +143,10 @@ func TestAMinimumIsEnough(t *testing.T) {
 		kind, want string
 		min        map[cluster.Key]int
 	}{
-		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare a, b and c: room for 1 more pod of d/model (cpu); or fewer pods are enough (--min d/model=2)", nil},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare a, b and c: room for 1 more pod of d/model (3 cpu); or fewer pods are enough (--min d/model=2)", nil},
 		{"ReplicaSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
 		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c", map[cluster.Key]int{model: 3}},
-		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare a, b and c: room for 1 more pod of d/model (cpu); or fewer pods are enough (--min d/model=2)", map[cluster.Key]int{other: 0}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare a, b and c: room for 1 more pod of d/model (3 cpu); or fewer pods are enough (--min d/model=2)", map[cluster.Key]int{other: 0}},
 		{"StatefulSet", "Can spare: any node only if d/model may wait", nil},
 		{"StatefulSet", "Can spare: any node", map[cluster.Key]int{model: 2}},
 	} {
@@ -162,16 +165,19 @@ func TestAMinimumIsEnough(t *testing.T) {
 
 // Preempted pods have a name, and those that take their place as well.
 func TestTheSurveyNamesPreemptedPods(t *testing.T) {
-	c := tiny("ab")
+	c := tiny("abc")
 	high := int32(1000)
 	web := cpus("3")
 	web.Priority = &high
 	put(c, "ReplicaSet", "web", "a", web)
 	put(c, "ReplicaSet", "batch", "b", cpus("2"))
 	put(c, "StatefulSet", "db", "a", cpus("0"))
+	log := cpus("3")
+	log.Priority = &high
+	put(c, "StatefulSet", "log", "c", log)
 	q := Options{Min: map[cluster.Key]int{{Namespace: "d", Name: "batch"}: 0}}
 	r := make_(t, cluster.NewSnapshot(*c), q)
-	if got, want := headline(r), "Can spare: b; a only if d/db may wait (pods of d/batch may end)"; got != want {
+	if got, want := headline(r), "Can spare: b; a (pods of d/batch may end) and c only if d/db and d/log may wait"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got, want := fmt.Sprint(loss(t, r, "a").Victims), "[ends 1 of d/batch for d/web]"; got != want {
@@ -194,7 +200,7 @@ func TestNothingIsNamedTwiceOrLeftOut(t *testing.T) {
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, By: []string{corev1.LabelTopologyZone}})
 	if got, want := headline(r), "Can spare: any node. Can't spare: all 6 pairs; zones 0 and 1. "+
-		"To spare zones 0 and 1: room for 2 more pods of d/one (cpu), 2 more pods of d/three (cpu) and 2 more pods of d/two (cpu); or fewer pods are enough (--min d/one=2 --min d/three=2 --min d/two=2)"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
+		"To spare all 6 pairs; zones 0 and 1: room for 2 more pods of d/one (1 cpu each), 2 more pods of d/three (1 cpu each) and 2 more pods of d/two (1 cpu each); or fewer pods are enough (--min d/one=2 --min d/three=2 --min d/two=2)"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for format, short := range map[string]bool{Table: true, HTML: false} {

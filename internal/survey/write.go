@@ -158,6 +158,19 @@ func (r *Report) table(out io.Writer, width int) error {
 	return err
 }
 
+// rowsMost is the largest number of workers whose pairs all have a row.
+const rowsMost = 10
+
+// Rows are the losses of the table. Of many pairs only those with an effect have a row.
+func (r *Report) Rows() (out []*Loss) {
+	for i := range r.Losses {
+		if l := &r.Losses[i]; l.Sort != Pair || len(r.Names) <= rowsMost || l.Why() != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // lossLines is the table of the losses, without columns that are empty. On a terminal the reason stands
 // below its line.
 func (r *Report) lossLines(width int) (lines []string) {
@@ -165,9 +178,9 @@ func (r *Report) lossLines(width int) (lines []string) {
 		return nil
 	}
 	rows := [][]string{slices.Clone(columns)}
-	for i := range r.Losses {
-		row := r.Losses[i].Cells()
-		row[len(row)-1] = text.Cells(r.Losses[i].inShort())
+	for _, l := range r.Rows() {
+		row := l.Cells()
+		row[len(row)-1] = text.Cells(l.inShort())
 		rows = append(rows, row)
 	}
 	for k := len(columns) - 2; k > 0; k-- {

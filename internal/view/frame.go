@@ -65,9 +65,10 @@ type Frame struct {
 	// Scopes are the other scopes that the screen could show; nil while they are
 	// unknown. Records leave them out.
 	Scopes *Scopes
-	// Kubectl are the first words of a kubectl command for this cluster. Records leave them
-	// out.
+	// Kubectl are the first words of a kubectl command for this cluster, and Survey is the command
+	// that surveys it. Records leave them out.
 	Kubectl []string
+	Survey  string
 	// Recording is true while the record can be written; RecordErr is the reason, in
 	// one sentence, why it cannot.
 	Recording bool
