@@ -8,7 +8,13 @@ import (
 	"lightsout/internal/text"
 )
 
-var lacking = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
+var (
+	lacking    = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
+	preemption = regexp.MustCompile(`\. [^.]*preemption: .*`)
+)
+
+// Unpreempted is the scheduler's message about a pod without what it adds on preemption.
+func Unpreempted(message string) string { return preemption.ReplaceAllString(message, "") }
 
 // RulesBlock reports whether, by the scheduler's message about a pod, rules keep it from nodes, such as spread,
 // affinity or the place of its volume: room alone may not help it.

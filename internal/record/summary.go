@@ -124,6 +124,8 @@ type Sign struct {
 	Kind view.Sign `json:"kind"`
 	// Subject is the node or the service; empty for other signs.
 	Subject string `json:"subject,omitempty"`
+	// Action is how the operator switched the node's machine off.
+	Action power.Action `json:"action,omitempty"`
 	// At is when all was well last, Noticed when the recorder noticed the sign.
 	At      time.Time `json:"at"`
 	Noticed time.Time `json:"noticed"`

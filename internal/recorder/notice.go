@@ -122,7 +122,7 @@ func (r *Recorder) report(n Notice, hooks bool) {
 
 // signEvent is a sign on the timeline.
 func signEvent(x record.Sign) view.Event {
-	e := view.NewEvent(view.CodeOutageSign, x.Kind.Named(x.Subject), view.Facts{Sign: x.Kind})
+	e := view.NewEvent(view.CodeOutageSign, x.Kind.Named(x.Subject), view.Facts{Sign: x.Kind, Action: x.Action})
 	e.At, e.Seen = x.At, x.Noticed
 	if x.Kind.OfNode() {
 		e.Kind = string(cluster.KindNode)

@@ -60,6 +60,10 @@ func TestANoticeTellsWhatHappensAgain(t *testing.T) {
 	if said := report.SoFar(signs, "", ""); !strings.Contains(said, "; again: n1 fell silent at 23:44:43 UTC.") {
 		t.Errorf("%q", said)
 	}
+	signs = append(signs, signEvent(record.Sign{Kind: view.SignSwitchedOff, Subject: "n2", Action: power.ActionShutdown, At: at.Add(time.Second)}))
+	if said := report.SoFar(signs, "", ""); !strings.Contains(said, "n2 was shut down at 23:44:13") { // as in the report
+		t.Errorf("%q", said)
+	}
 	signs = append(signs, signEvent(record.Sign{Kind: view.SignRequests, At: at.Add(40 * time.Second)}))
 	if said := report.SoFar(signs, "", ""); !strings.Contains(said, "; again: requests began to fail after 23:44:52 UTC.") {
 		t.Errorf("%q", said)

@@ -16,7 +16,8 @@ import (
 // causes are the facts of a record that say why Kubernetes did something then.
 type causes struct {
 	r     *record.Record
-	nodes []NodeFacts
+	all   []Facts
+	nodes []NodeFacts // of all outages
 	// phases are those of the summary, and when workloads that it does not follow had all their pods again.
 	phases []view.Phase
 	// taints is the taint of each node by which its pods went, if it was seen; shutdowns are the nodes
@@ -26,7 +27,7 @@ type causes struct {
 }
 
 func causesOf(r *record.Record, all []Facts) *causes {
-	c := &causes{r: r, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
+	c := &causes{r: r, all: all, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
 	c.phases = slices.Clone(summaryOf(r).Phases)
 	for i := range all {
 		c.recovered(all[i].Workloads)
@@ -198,12 +199,13 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 	return from, since
 }
 
-// follows is when a phase was observed the last time until then: of the subject, if it has that
-// phase, as a node waits for what happened to itself. hidden: a blind span hid that.
+// follows is when a phase was observed the last time until then, in the same outage: of the subject, if it
+// has that phase, as a node waits for what happened to itself. hidden: a blind span hid that.
 func (c *causes) follows(phase, subject string, until float64) (from *float64, hidden bool) {
 	own := slices.ContainsFunc(c.phases, func(p view.Phase) bool { return p.Name == phase && p.Subject == subject })
+	began := c.all[outageAt(c.all, secondsAfter(c.r, until))].began.Sub(base(c.r)).Seconds()
 	for _, p := range c.phases {
-		if p.Name != phase || own && p.Subject != subject || p.Observed == nil || *p.Observed > until {
+		if p.Name != phase || own && p.Subject != subject || p.Observed == nil || *p.Observed < began || *p.Observed > until {
 			continue
 		}
 		if from == nil || *p.Observed > *from {

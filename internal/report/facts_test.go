@@ -44,6 +44,22 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 	}{
 		"nothing":              {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed."},
 		"nothing, and no load": {silence, "No node went down between 08:00:00 and 08:10:00 UTC; no requests were sent meanwhile."},
+		"pods without a node, until they have one": {func(r *record.Record) {
+			signs(r, 20, "pods", view.SignPending)
+			waits(r, 20, "web-1", "web-2")
+			for _, s := range []float64{90, 140} {
+				waits(r, s, "web-1", "web-2")
+				for _, p := range r.Samples[len(r.Samples)-1].Cluster.Pods[:1+int(s)/140] {
+					p.Node = "k8s3"
+				}
+			}
+		}, "Pods found no node from 08:00:20 UTC, those of workloads until 08:02:20; no request failed; " + allThere + "."},
+		"pods without a node, and one has none yet": {func(r *record.Record) {
+			signs(r, 20, "pods", view.SignPending)
+			waits(r, 20, "web-1", "web-2")
+			waits(r, 90, "web-1")
+			r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s3"
+		}, "Pods found no node from 08:00:20 UTC; no request failed; " + allThere + "."},
 		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 100, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed." +
 			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown."},
 		"two nodes fall silent": {func(r *record.Record) {

@@ -12,16 +12,19 @@ import (
 	"lightsout/internal/text"
 )
 
-// life is a pod as it was shown last, with its first deletion: its end may be another. It had no node from waits
-// until placed; zero: it never waited, or still does.
+// life is a pod as it was shown last, with its first deletion: its end may be another. It had ended at ended if it
+// did before anybody deleted it. It had no node from waits until placed; zero: it never waited, or still does.
 type life struct {
 	*cluster.Pod
-	deleted, waits, placed time.Time
+	deleted, ended, waits, placed time.Time
 }
 
 // shown is the pod as it is shown at a time.
 func (l life) shown(p *cluster.Pod, at time.Time) life {
 	l.Pod, l.deleted = p, cmp.Or(l.deleted, p.Deleting)
+	if p.Finished() && l.deleted.IsZero() {
+		l.ended = cmp.Or(l.ended, at)
+	}
 	if waiting(p) {
 		l.waits, l.placed = cmp.Or(l.waits, at), time.Time{}
 	}
@@ -130,6 +133,21 @@ func podsIn(r *record.Record) *pods {
 	return all
 }
 
+// placed is when the last pod of a workload that waited for a node did so no more; zero: one still did, or none had
+// begun to since the zero of the record.
+func (all *pods) placed(r *record.Record) (last time.Time) {
+	for _, p := range all.lives {
+		if p.waits.IsZero() || past(r, p.waits) {
+			continue
+		}
+		if p.placed.IsZero() {
+			return p.placed
+		}
+		last = latest(last, p.placed)
+	}
+	return last
+}
+
 // lostBy are the pods of a workload that were on nodes of an outage when those went down, each with its node.
 func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts) {
 	for _, p := range all.lives {
@@ -160,7 +178,7 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 		}
 		owner, known := all.owners[cluster.Key{Namespace: e.Namespace, Name: e.Subject}]
 		if known && owner == of || !known && (e.Subject == of.Name || strings.HasPrefix(e.Subject, of.Name+"-")) {
-			why = e.To + ": " + e.Why
+			why = e.To + ": " + cluster.Unpreempted(e.Why)
 		}
 	}
 	return why
@@ -213,7 +231,7 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 	ended, deleted := 0, false
 	for i, p := range lost {
 		n := nodes[i]
-		if p.Finished() && n.Cause == causeShutdown {
+		if n.Cause == causeShutdown && !p.ended.IsZero() && (n.To.IsZero() || p.ended.Before(n.To)) {
 			ended++
 		}
 		deleted = deleted || !p.deleted.IsZero() && (n.To.IsZero() || p.deleted.Before(n.To.Truncate(time.Second)))

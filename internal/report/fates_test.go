@@ -9,6 +9,7 @@ import (
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // shows adds a sample of pods of one workload, ready or not, on a node; deleting is 0 for none.
@@ -87,6 +88,28 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		}
 		if kept := strings.HasPrefix(advice, "New pods of default/web and default/web-gpu come before the node is back if they tolerate"); kept != (c.deleted == 0) {
 			t.Errorf("%s: %q", name, advice)
+		}
+	}
+}
+
+// A pod ended with the shutdown if it had ended before anybody deleted it: a kubelet that is back reports those as ended
+// that were deleted meanwhile, too.
+func TestAPodThatWasDeletedDidNotEndWithTheShutdown(t *testing.T) {
+	web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
+	for ended, want := range map[float64]string{22: "ended with the shutdown", 400: "deleted after tolerationSeconds 5m00s"} {
+		r := bare()
+		replaces(r, 405)
+		down(r, "k8s2", outage.SpanNotReady, 20, 401)
+		asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+		shows(r, 1, web, "k8s2", true, 0, "web-1")
+		for _, x := range []struct{ s, deleting float64 }{{22, 0}, {366, 366}, {400, 366}} {
+			shows(r, x.s, web, "k8s2", false, x.deleting, "web-1")
+			if x.s >= ended {
+				r.Samples[len(r.Samples)-1].Cluster.Pods[0].Phase = "Failed"
+			}
+		}
+		if w := factsOf(r)[0].Workloads; len(w) == 0 || w[0].Why != "1 pod on k8s2; "+want {
+			t.Errorf("got %+v, want %q", w, want)
 		}
 	}
 }

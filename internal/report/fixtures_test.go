@@ -355,6 +355,9 @@ func abortedRecord() *record.Record {
 	}
 	s := r.Summary
 	s.Verdict, s.Ended, s.LeftOff = view.Aborted, r.End, []string{"kube-node3", "kube-node4"}
+	for i, n := range s.LeftOff {
+		shows(r, -1-float64(i), cluster.Ref{Kind: cluster.KindDeployment, Key: r.Deployment()}, n, true, 0, n+"-a", n+"-b", n+"-c", n+"-d")
+	}
 	s.Why = []string{"the operator ended the trial at step \"during\", and the machines were to be left off"}
 	s.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 28, OK: 16, Cancelled: 11}}
 	s.Load = s.Load[:2]

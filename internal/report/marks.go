@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -84,9 +83,9 @@ const heaviest = 9
 // there is room, those of the past, the latest first. It puts those that are close together on the axis
 // under one number. cut tells what had no room whatever its weight.
 func marksOf(r *record.Record, a axis) (marks []mark, cut string) {
-	all := slices.SortedStableFunc(slices.Values(r.Events), func(x, y view.Event) int { return happened(x).Compare(happened(y)) })
+	all := view.InOrder(r.Events)
 	earlier := 0
-	for earlier < len(all) && past(r, happened(all[earlier])) {
+	for earlier < len(all) && past(r, all[earlier].When().By) {
 		earlier++
 	}
 	least := 5
@@ -120,19 +119,9 @@ func weighing(r *record.Record, a axis, events []view.Event, least int) (out ent
 	subjects := view.SubjectsOf(events)
 	for _, e := range events {
 		e.Subject = subjects.Name(e)
-		out.add(e, happened(e).Sub(base(r)).Seconds(), a.gap())
+		out.add(e, e.When().By.Sub(base(r)).Seconds(), a.gap())
 	}
 	return out
-}
-
-// happened is when an event happened. A source's time that lies after the event
-// was seen is a date that the source has set for later (a pod's
-// deletionTimestamp), so it is not taken for one.
-func happened(e view.Event) time.Time {
-	if e.At.After(e.Seen) && !e.Seen.IsZero() {
-		return e.Seen
-	}
-	return e.At
 }
 
 // joinGap is for how many seconds at most an entry waits for the next subject, or for a count to turn.
@@ -198,7 +187,7 @@ var tones = map[view.Level]tone{view.Good: good, view.Warning: warning, view.Bad
 func timelineOf(r *record.Record) section {
 	t := section{ID: "timeline", Title: "Timeline", Nothing: cell{Text: "No event was recorded."}}
 	marks, cut := marksOf(r, axisOf(r))
-	t.say(plain, fmt.Sprintf("The events that tell most, by the time of their source where it gives one; those close together share a number. All %d are in %s.",
+	t.say(plain, fmt.Sprintf("The events that tell most; those close together share a number. All %d are in %s.",
 		len(r.Events), record.EventsFile)+cut)
 	t.figures("mark", "time")
 	t.columns("lane", "subject", "what")

@@ -33,17 +33,14 @@ var (
 	causeFoundOff = cause{Text: "unplanned: its machine was off", One: "was found off", Several: "were found off"}
 )
 
-// causeAnother is that another operator has switched the node off.
-func causeAnother(by string) cause {
-	who := "switched off by another operator (" + by + ")"
-	return cause{Text: who, One: "was " + who, Several: "were " + who}
-}
-
 // asked reports whether lightsout was asked to switch the machine off.
 func (n *NodeFacts) asked() bool { return n.Reason.Kind == outage.Requested }
 
 // requestCauses are the ways to go down that lightsout asks for.
 var requestCauses = map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
+
+// causeBy is how a node went down by a sign.
+func causeBy(e *view.Event) cause { return cmp.Or(requestCauses[e.Action], e.Sign.Down()) }
 
 // causeOf puts the reason of an outage into words.
 func causeOf(r *record.Record, d *outage.Down) cause {
@@ -53,7 +50,8 @@ func causeOf(r *record.Record, d *outage.Down) cause {
 	case d.Reason.Kind == outage.Requested:
 		return requestCauses[r.Events[d.Reason.Event].Action]
 	case d.Reason.Kind == outage.ByAnother:
-		return causeAnother(clean(r.Events[d.Reason.Event].Name))
+		who := "switched off by another operator (" + clean(r.Events[d.Reason.Event].Name) + ")"
+		return cause{Text: who, One: "was " + who, Several: "were " + who}
 	case d.Spans[0].Kind == outage.SpanGone:
 		return causeDeleted
 	case d.Reason.Kind == outage.Noticed:

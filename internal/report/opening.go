@@ -31,12 +31,15 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	}
 	add := func(parts ...string) {
 		if s := joined(parts...); s != "" {
-			out = append(out, text.Clean(s+".", 2*textMost))
+			out = append(out, text.Clean(strings.TrimSuffix(s, ".")+".", 2*textMost))
 		}
 	}
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
 		add(whatOf(r, f), f.Clients.text(len(all) > 1), podsOf(r, f), still(r, f.Nodes))
+		if len(f.Workloads) > 0 && f.Workloads[0].Why != "" && f.Workloads[0].lost() > 0 {
+			add("Why " + clean(f.Workloads[0].Key.String()) + " lacked pods: " + f.Workloads[0].Why)
+		}
 	}
 	if n := len(all) - outagesMost; n > 0 {
 		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
@@ -45,7 +48,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 		add(c.unansweredText()) // nobody knows of which outage
 	}
 	if len(all[0].Nodes) > 0 {
-		add(text.Capital(strings.Join(signsBeside(r, true), "; ")))
+		add(text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
 	if n := summaryOf(r).Ledger.Unsent; summaryOf(r).Ledger.ManyUnsent() {
 		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
@@ -70,7 +73,7 @@ func whatOf(r *record.Record, f *Facts) string {
 	if len(f.Nodes) > 0 {
 		return who(f.Nodes)
 	}
-	if signs := signsBeside(r, false); len(signs) > 0 {
+	if signs := signsBeside(r, false, f.pods.placed(r)); len(signs) > 0 {
 		return text.Capital(strings.Join(signs, "; "))
 	}
 	return "No node went down between " + clock(r.Start) + " and " + clock(r.End) + " UTC"

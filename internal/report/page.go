@@ -102,7 +102,7 @@ func (p *page) fromSummary(r *record.Record) {
 	if s.Unplanned != nil {
 		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
 	} else {
-		p.Sections = append(slices.Insert(p.Sections, 0, expectationsOf(s)), skewOf(s), machinesOf(s), stepsOf(s))
+		p.Sections = append(slices.Insert(p.Sections, 0, expectationsOf(s)), skewOf(s), machinesOf(s), stepsOf(r))
 	}
 }
 

@@ -62,6 +62,7 @@ func per(size int) string {
 func (d *drawing) layers(bins []bin, zero, unit float64) {
 	d.printf(`<g data-unit="%.6g">`, unit)
 	below := make([]int, len(bins))
+	limited := slices.ContainsFunc(bins, func(b bin) bool { return b.Capacity > 0 || b.Target > 0 }) // else nobody knows which of them waited
 	for _, layer := range []struct {
 		text, attrs string
 		value       func(bin) int
@@ -82,22 +83,13 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 		}
 		d.bars(layer.attrs+` data-layer="`+layer.text+`"`, boxes)
 		if text := layer.text; len(boxes) > 0 {
-			if text == "served" && !limited(bins) {
-				text = inFlight
+			if !limited && text == "served" {
+				text = "in flight: served or waiting"
 			}
 			d.sign(text, swatch(layer.attrs))
 		}
 	}
 	d.printf(`</g>`)
-}
-
-// inFlight labels requests when no known capacity separates served requests from
-// waiting ones.
-const inFlight = "in flight: served or waiting"
-
-// limited reports whether any bin has a known capacity.
-func limited(bins []bin) bool {
-	return slices.ContainsFunc(bins, func(b bin) bool { return b.Capacity > 0 || b.Target > 0 })
 }
 
 // service draws the requests in the service, with failures below zero.

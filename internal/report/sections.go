@@ -141,16 +141,12 @@ func forecastOf(s *record.Summary) section {
 	return t
 }
 
-func stepsOf(s *record.Summary) section {
+func stepsOf(r *record.Record) section {
 	t := section{ID: "steps", Title: "Steps", Nothing: cell{Text: "None."}}
-	zero := s.Zero
-	if zero.IsZero() {
-		zero = s.Started
-	}
 	t.columns("step", "state")
 	t.figures("from", "to")
 	t.columns("how it ended")
-	for _, st := range s.Steps {
+	for _, st := range r.Summary.Steps {
 		state := cell{Text: string(st.State)}
 		switch st.State {
 		case view.StepFailed:
@@ -158,14 +154,7 @@ func stepsOf(s *record.Summary) section {
 		case view.StepCut, view.StepSkipped:
 			state.Tone = warning
 		}
-		from, to := none, none
-		if !st.Started.IsZero() {
-			from = offset(st.Started.Sub(zero).Seconds())
-		}
-		if !st.Ended.IsZero() {
-			to = offset(st.Ended.Sub(zero).Seconds())
-		}
-		t.row(st.Name, state, from, to, orNone(st.Text))
+		t.row(st.Name, state, instant(r, st.Started), instant(r, st.Ended), orNone(st.Text))
 	}
 	return t
 }

@@ -107,7 +107,7 @@ type lack struct {
 func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
 	returned := func(at time.Time) bool {
 		first, _ := c.follows(view.PhaseReady, "", at.Sub(base(c.r)).Seconds())
-		return first != nil
+		return first != nil || at.After(all[0].over)
 	}
 	pods := all[0].pods
 	for _, w := range all[0].Workloads {

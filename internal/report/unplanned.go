@@ -38,10 +38,10 @@ func SoFar(signs []view.Event, clients, pods string) string {
 	var nodes []NodeFacts
 	for _, e := range SignsIn(r) {
 		if e.Sign.OfNode() {
-			nodes = append(nodes, NodeFacts{Down: outage.Down{Node: e.Subject, From: e.At}, Cause: e.Sign.Down()})
+			nodes = append(nodes, NodeFacts{Down: outage.Down{Node: e.Subject, From: e.At}, Cause: causeBy(&e)})
 		}
 	}
-	beside := strings.Join(signsBeside(r, false), "; ")
+	beside := strings.Join(signsBeside(r, false, time.Time{}), "; ")
 	if len(nodes) == 0 {
 		beside = text.Capital(beside)
 	}
@@ -73,7 +73,7 @@ func again(signs []view.Event) string {
 		}
 		what := e.Sign.Clause(clean(e.Subject))
 		if e.Sign.OfNode() {
-			what = clean(e.Subject) + " " + e.Sign.Down().One + " at"
+			what = clean(e.Subject) + " " + causeBy(&e).One + " at"
 		}
 		return "again: " + what + " " + clock(e.At) + " UTC"
 	}
@@ -81,8 +81,8 @@ func again(signs []view.Event) string {
 }
 
 // signsBeside describes the signs that are not about nodes, each kind once. told: those of requests
-// and pods are in a sentence about nodes.
-func signsBeside(r *record.Record, told bool) (out []string) {
+// and pods are in a sentence about nodes. placed is when pods found nodes, if they did.
+func signsBeside(r *record.Record, told bool, placed time.Time) (out []string) {
 	seen := map[view.Sign]bool{view.SignRequests: told, view.SignPending: told}
 	for _, e := range SignsIn(r) {
 		if seen[e.Sign] {
@@ -93,6 +93,9 @@ func signsBeside(r *record.Record, told bool) (out []string) {
 			out = append(out, apiSilence(unseen{e.At, apiAnswers(r, e.At)}))
 		} else if clause := e.Sign.Clause(clean(e.Subject)); clause != "" {
 			out = append(out, clause+" "+clock(e.At)+" UTC")
+			if e.Sign == view.SignPending && placed.After(e.At) {
+				out[len(out)-1] += ", those of workloads until " + clock(placed)
+			}
 		}
 	}
 	return out

@@ -46,6 +46,20 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 			sees(r, view.PhaseTainted, "a", 5)
 			sees(r, view.PhaseEvicted, "a", 25)
 		}, "T+00:25.0|begins to delete the pods on a|20 s after the taint|tolerationSeconds of node.kubernetes.io/unreachable (unknown)"},
+		"a node of an earlier outage was Ready before": {func(r *record.Record) {
+			for node, s := range map[string]float64{"a": 10, "b": 200} {
+				asks(r, node, s, power.ActionOff, power.StageSending)
+				down(r, node, outage.SpanOff, s+1, s+90)
+				sees(r, view.PhaseReady, node, s+90)
+			}
+			for _, x := range []struct {
+				s  float64
+				to string
+			}{{1, "6/6"}, {210, "5/6"}, {264, "6/6"}} {
+				counts(r, x.s, "", x.to)
+				r.Events[len(r.Events)-1].Subject = "shop"
+			}
+		}, "T+04:24.0|has all pods of default/shop available on other nodes|"},
 	} {
 		r := bare()
 		tc.happen(r)

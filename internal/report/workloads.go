@@ -85,7 +85,7 @@ func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Change == cluster.ChangeReplicas && e.Of > 0 {
 			k := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: e.Namespace, Name: e.Subject}}
-			readings[k] = append(readings[k], reading{happened(*e), e.N, e.Of, -1})
+			readings[k] = append(readings[k], reading{e.When().By, e.N, e.Of, -1})
 		}
 	}
 	for at, d := range deploymentsShown(r) { // no event shows what lacked when the record began
@@ -130,11 +130,11 @@ func (f *Facts) drained(r *record.Record) time.Time {
 		var began time.Time
 		for i := range r.Events {
 			switch e := &r.Events[i]; {
-			case e.Subject != n.Node || !happened(*e).Before(n.From):
+			case e.Subject != n.Node || !e.When().By.Before(n.From):
 			case e.Change == cluster.ChangeCordon && e.To == "schedulable":
 				began = time.Time{}
 			case e.Code == view.CodeDrainBegun || e.Change == cluster.ChangeCordon:
-				began = cmp.Or(began, happened(*e))
+				began = cmp.Or(began, e.When().By)
 			}
 		}
 		if !began.IsZero() && began.Before(from) {
