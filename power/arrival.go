@@ -115,13 +115,13 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 	}
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
 	if o.offAfterRefusal(deadline) {
-		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), o.last.Detail, refusal)
+		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Called(), o.last.Detail, refusal)
 	}
 	stage := StageUncertain
 	if o.last.State == On {
 		stage = StageFailed
 	}
-	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Title(),
+	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Called(),
 		o.last.State, o.last.Detail, o.arrival.until(time.Now(), o.fleet.journal.left.carriedOut).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
 }
 

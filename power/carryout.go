@@ -65,7 +65,7 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 	final := errors.As(err, new(*RefusedError)) || errors.Is(err, ErrCannot) || errors.Is(err, ErrNoMachine) || o.action != ActionOn
 	switch {
 	case fate == Accepted:
-		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
+		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Called()), "")
 	case fate == Unconfirmed:
 		o.answered(StageAccepted, err.Error(), "; polling the machine")
 	case final:
@@ -119,7 +119,7 @@ func (o *operation) send(ctx context.Context) (Fate, error) {
 	sent = time.Time{} // nothing yet has switched the machine
 	if err == nil {
 		until, _ := ctx.Deadline()
-		done := o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s, until %s at most", o.machine.Driver, Verb(o.action), o.machine.Title(), until.Local().Format(time.TimeOnly)))
+		done := o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s, until %s at most", o.machine.Driver, Verb(o.action), o.machine.Called(), until.Local().Format(time.TimeOnly)))
 		err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 		done()
 	}
@@ -136,7 +136,7 @@ func (o *operation) sameBoot(ctx context.Context) error {
 	if o.action == ActionOn || o.binding.Node.BootID == "" {
 		return nil
 	}
-	defer o.slowly("nothing was sent yet: lightsout compares the boot ID of " + o.machine.Title())()
+	defer o.slowly("nothing was sent yet: lightsout compares the boot ID of " + o.machine.Called())()
 	err := o.fleet.sameBoot(ctx, o.binding.Node, o.machine)
 	switch {
 	case errors.As(err, new(*NoBootIDError)):
@@ -157,7 +157,7 @@ func (o *operation) slowly(text string) (done func()) {
 // the machine on since the journal has the intent.
 func (o *operation) maySend(ctx context.Context) error {
 	if !o.fleet.journal.mayBeSent(o.id) {
-		return &vetoedError{Why: o.machine.Title() + " was powered on again since it was agreed to"}
+		return &vetoedError{Why: o.machine.Called() + " was powered on again since it was agreed to"}
 	}
 	if o.judgement != nil {
 		defer o.slowly(judgingWaitsFor)()
@@ -198,13 +198,13 @@ func (o *operation) await(ctx, deadline context.Context) (Stage, string) {
 			until, mayUndo := o.mayUndo(r)
 			if o.wanted(r) && !until.IsZero() && !until.Equal(waited) {
 				waited = until
-				o.say(StageWaiting, "%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Title(), r.State, until.Local().Format("15:04:05"))
+				o.say(StageWaiting, "%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Called(), r.State, until.Local().Format("15:04:05"))
 			}
 			if o.wanted(r) && !mayUndo {
-				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
+				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Called(), r.State, r.Proof, r.Detail)
 			}
 			if changed {
-				o.say(StageAccepted, "waiting: %s is %s (%s)", o.machine.Title(), r.State, r.Detail)
+				o.say(StageAccepted, "waiting: %s is %s (%s)", o.machine.Called(), r.State, r.Detail)
 			}
 			// A machine that is on, but may go off by an earlier request, is polled
 			// until it has, and then asked again.
@@ -234,12 +234,12 @@ func (o *operation) gaveUp(ctx context.Context, lastErr error) (Stage, string) {
 	case o.last.RequestedAt.IsZero():
 		seen = "lightsout has not polled its state since"
 	case o.wanted(o.last):
-		return stage, fmt.Sprintf("%s is %s (%s), but an earlier request may still switch it off; the journal keeps it: check again with: %s", o.machine.Title(), o.last.State, o.last.Detail, o.fleet.cfg.WayBack)
+		return stage, fmt.Sprintf("%s is %s (%s), but an earlier request may still switch it off; the journal keeps it: check again with: %s", o.machine.Called(), o.last.State, o.last.Detail, o.fleet.cfg.WayBack)
 	}
 	if ctx.Err() != nil {
-		return stage, fmt.Sprintf("stopped polling %s after the request to %s; %s", o.machine.Title(), Verb(o.action), seen)
+		return stage, fmt.Sprintf("stopped polling %s after the request to %s; %s", o.machine.Called(), Verb(o.action), seen)
 	}
-	return stage, fmt.Sprintf("lightsout did not see %s %s within %s of the request to %s; %s", o.machine.Title(), o.action.Wanted(), o.fleet.cfg.timeout(o.action), Verb(o.action), seen)
+	return stage, fmt.Sprintf("lightsout did not see %s %s within %s of the request to %s; %s", o.machine.Called(), o.action.Wanted(), o.fleet.cfg.timeout(o.action), Verb(o.action), seen)
 }
 
 // poll reads the state from the source that counts for this action: the machine's
@@ -269,7 +269,7 @@ func (o *operation) pollOther(ctx context.Context) (Reading, bool) {
 func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error) {
 	if turns, ok := o.fleet.polls[m.Driver]; ok { // otherwise poll returns an error
 		if !turns.TryAcquire(1) {
-			reported := o.slowly(fmt.Sprintf("lightsout polls %s as soon as it may: %s works on %d other polls", m.Title(), m.Driver, o.fleet.cfg.Parallel))
+			reported := o.slowly(fmt.Sprintf("lightsout polls %s as soon as it may: %s works on %d other polls", m.Called(), m.Driver, o.fleet.cfg.Parallel))
 			err := turns.Acquire(ctx, 1)
 			reported()
 			if err != nil {

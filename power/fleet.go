@@ -285,7 +285,10 @@ func (r Reading) arrived(asked time.Time) Reading {
 // key is equal for one and the same machine.
 func (m Machine) key() string { return m.Driver + "\x00" + m.ID }
 
-// Title names a machine for people: its name, or what else there is.
+// Called is a machine's name, or its Title.
+func (m Machine) Called() string { return cmp.Or(Clean(m.Name), m.Title()) }
+
+// Title names a machine for people: its name and its driver's identity for it, or what else there is.
 func (m Machine) Title() string {
 	switch {
 	case m.Name != "" && m.Name != m.ID:

@@ -162,11 +162,11 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 		return m, func() { unlock(); claim() }, nil
 	case o.action == ActionOn && ctx.Err() == nil: // no lock delays powering on
 		o.shared = true
-		o.say(StageWaiting, "continuing without the lock of %s: %s", m.Title(), err)
+		o.say(StageWaiting, "continuing without the lock of %s: %s", m.Called(), err)
 		return m, claim, nil
 	}
 	claim()
-	return m, nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
+	return m, nil, fmt.Errorf("nothing was sent to %s: %w", m.Called(), err)
 }
 
 // claim reserves a machine for one operation of this program. Powering on waits until
@@ -175,10 +175,10 @@ func (o *operation) claim(ctx context.Context, node string, m Machine) (done fun
 	if done, err = o.fleet.claim(node, m, o.action); err == nil || o.action != ActionOn {
 		return done, err
 	}
-	o.say(StageDeferred, "waiting to power on %s: %s", m.Title(), err)
+	o.say(StageDeferred, "waiting to power on %s: %s", m.Called(), err)
 	for err != nil {
 		if !sleep(ctx, claimPause) {
-			return nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
+			return nil, fmt.Errorf("nothing was sent to %s: %w", m.Called(), err)
 		}
 		done, err = o.fleet.claim(node, m, o.action)
 	}
@@ -218,7 +218,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 		return false
 	}
 	o.last = r
-	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Title(), r.State, r.Detail)
+	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Called(), r.State, r.Detail)
 	if o.action == ActionOn {
 		seen := o.seenOn(r)
 		seen.Text = text

@@ -38,7 +38,7 @@ func (f *Fleet) Evidence(b Binding, r Reading) (seen Seen, ok bool) {
 	}
 	return Seen{
 		Node: NodeRef{Name: b.Node.Name}, Machine: &m, State: r.State, Proof: r.Proof,
-		RequestedAt: r.RequestedAt, Text: fmt.Sprintf("%s is %s (%s)", m.Title(), r.State, r.Detail),
+		RequestedAt: r.RequestedAt, Text: fmt.Sprintf("%s is %s (%s)", m.Called(), r.State, r.Detail),
 	}, true
 }
 

@@ -36,7 +36,7 @@ func (o *operation) turn(ctx context.Context) (end func(), err error) {
 	}
 	waited := !turns.TryAcquire(1)
 	if waited {
-		reported := o.slowly(fmt.Sprintf("nothing was sent yet: %s waits for its turn, because %s works on %d other requests", o.machine.Title(), o.machine.Driver, o.fleet.cfg.Parallel))
+		reported := o.slowly(fmt.Sprintf("nothing was sent yet: %s waits for its turn, because %s works on %d other requests", o.machine.Called(), o.machine.Driver, o.fleet.cfg.Parallel))
 		err := turns.Acquire(ctx, 1)
 		reported()
 		if err != nil {
@@ -53,7 +53,7 @@ func (o *operation) turn(ctx context.Context) (end func(), err error) {
 		return nil, errNothingSent
 	}
 	if waited || o.attempts == 0 {
-		o.say(StageSending, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
+		o.say(StageSending, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Called(), o.level())
 	}
 	return end, nil
 }

@@ -58,11 +58,15 @@ type app struct {
 // newApp reads the configuration and builds the parts, each from those before
 // it; it connects to nothing yet. Errors are one sentence each.
 func newApp(o options) (_ *app, err error) {
+	a := &app{opt: o, names: o.cast.names(), drawn: o.unprompted && o.drawn(), asked: make(chan struct{})}
+	if !a.drawn {
+		hidden.Store(a.names)
+	}
 	cfg, err := o.Read()
 	if err != nil {
 		return nil, err
 	}
-	a := &app{opt: o, config: cfg, asked: make(chan struct{})}
+	a.config = cfg
 	defer func() {
 		if err != nil {
 			a.close()
@@ -80,7 +84,6 @@ func newApp(o options) (_ *app, err error) {
 	a.api = w.api
 	a.api.LogIn(context.Background())
 	access := w.access
-	a.names = o.cast.names()
 	if err = learnConfig(a.names, cfg, access, a.ssh.Via()); err != nil {
 		return nil, err
 	}
@@ -335,7 +338,7 @@ func (a *app) identify(ctx context.Context) {
 // tellEnd prints, as lines, the events from that number on, until the session has
 // ended.
 func (a *app) tellEnd(since int) {
-	c := &console{out: os.Stderr, lanes: []view.Lane{view.LaneOperator, view.LanePower}, printed: since}
+	c := &console{out: stderr, lanes: []view.Lane{view.LaneOperator, view.LanePower}, printed: since}
 	for range a.session.Frames() {
 		c.events(a.session)
 	}
@@ -345,7 +348,7 @@ func (a *app) tellEnd(since int) {
 // closeJournal closes a journal, and prints what it may lack.
 func closeJournal(j *power.Journal) {
 	if err := j.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, "lightsout: "+power.Clean(err.Error()))
+		fmt.Fprintln(stderr, "lightsout: "+power.Clean(err.Error()))
 	}
 }
 

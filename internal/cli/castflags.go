@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
@@ -32,7 +33,7 @@ func (f *castFlags) addFile(s *pflag.FlagSet) {
 }
 
 func (f *castFlags) addRedact(s *pflag.FlagSet) {
-	s.BoolVar(&f.redact, "redact", false, "replace names of hosts, users and namespaces, and addresses, in recordings and records")
+	s.BoolVar(&f.redact, "redact", false, "replace names of hosts, users and namespaces, and addresses, in recordings, records and printed lines")
 }
 
 // check returns the error in the flags. shown: there is a screen.
@@ -56,6 +57,20 @@ func (f *castFlags) names() *record.Names {
 		n.Add(record.NameUser, u.Username)
 	}
 	return n
+}
+
+// hidden are the names that --redact replaces in printed lines; nil: none.
+var hidden atomic.Pointer[record.Names]
+
+// standard is standard output or standard error; each Write has whole names.
+type standard struct{ file **os.File }
+
+var stdout, stderr = standard{&os.Stdout}, standard{&os.Stderr}
+
+// Write writes the text with the stand-ins of hidden.
+func (s standard) Write(b []byte) (int, error) {
+	_, err := (*s.file).WriteString(hidden.Load().Text(string(b)))
+	return len(b), err
 }
 
 // urlHost finds the host in a URL.

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,7 @@ import (
 // cordoned, and the paths of the records.
 func (a *app) sayEnd() {
 	say := func(of, dir string) {
-		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
+		fmt.Fprintf(stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 	}
 	for _, k := range a.trials.Kept() {
 		say("trial", k)
@@ -28,7 +27,7 @@ func (a *app) sayEnd() {
 	}
 	a.sayLeftOff()
 	if !a.opt.lab { // which ends with its record
-		fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
+		fmt.Fprintf(stderr, "the session's record is in %s\n", a.dir)
 	}
 }
 
@@ -94,7 +93,7 @@ func (a *app) sayLeftOff() {
 		return
 	}
 	for _, err := range a.left.errors(a.opt.restore(a.config)) {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(stderr, err)
 	}
 }
 

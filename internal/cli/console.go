@@ -44,7 +44,7 @@ type console struct {
 
 // newConsole asks on standard input if that is a terminal.
 func newConsole(yes bool, confirm string) *console {
-	c := &console{out: os.Stdout, yes: yes, confirm: confirm}
+	c := &console{out: stdout, yes: yes, confirm: confirm}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		c.in = bufio.NewReader(os.Stdin)
 	}
@@ -143,7 +143,7 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 		typed, err := askHidden(c.out, "> ")
 		return typed, err == nil, nil
 	case q.Type != "":
-		typed, err := c.ask(ctx, c.out, fmt.Sprintf("type %q to %s: ", q.Type, label))
+		typed, err := c.ask(ctx, os.Stdout, fmt.Sprintf("type %q to %s: ", q.Type, label))
 		if yes = err == nil && typed == q.Type; !yes {
 			return "", false, errNotDone
 		}

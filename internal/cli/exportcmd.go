@@ -89,11 +89,11 @@ func (o *options) runExport(ctx context.Context, name string, f exportFlags) err
 		}
 	}
 	length := frames[len(frames)-1].Until
+	if kind != ".png" && f.at >= 0 || f.at > length {
+		return usageError{fmt.Errorf("--at %s: it is for a .png, and within the film, which lasts %.1f s", f.at, length.Seconds())}
+	}
 	if f.at < 0 {
 		f.at = frames[len(frames)-1].At
-	}
-	if kind == ".png" && f.at > length {
-		return usageError{fmt.Errorf("--at %s is after the end: the film lasts %.1f s", f.at, length.Seconds())}
 	}
 	if err := text.WriteFile(f.out, func(w *os.File) error { return write(w, frames) }); err != nil {
 		return err

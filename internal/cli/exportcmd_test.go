@@ -14,8 +14,8 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"mdx OUT/a.png --at 99m", "--at 1h39m0s is after the end"},
-		{cast + " OUT/a.gif --size 80x24", "a .cast has the size"},
+		{"mdx OUT/a.png --at 99m", "--at 1h39m0s: it is for a .png, and within the film"},
+		{cast + " OUT/a.gif --size 80x24", "a .cast has the size"}, {cast + " OUT/a.svg --at 1s", "--at 1s: it is for a .png"},
 		{"mdx", "and picture?"}, {"mdx OUT/a.mp4", "a.mp4 has none of the endings .gif, .svg and .png"},
 	} {
 		cmd := newExportCommand(&options{})

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -64,7 +63,7 @@ type patient struct {
 func (p *patient) report(s *cluster.Snapshot) {
 	if s != nil && s.Link.State == cluster.LinkDisconnected && s.Link.Err != p.said {
 		p.said = s.Link.Err
-		fmt.Fprintf(os.Stderr, "the API server does not answer (%s); waiting for it, %s at most\n", p.said, p.wait)
+		fmt.Fprintf(stderr, "the API server does not answer (%s); waiting for it, %s at most\n", p.said, p.wait)
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	}
 	refused := 0
 	for i, st := range p.Steps {
-		fmt.Printf("step %d: %s\n", i+1, st.Text())
+		fmt.Fprintf(stdout, "step %d: %s\n", i+1, st.Text())
 		if st.Action.Kind != plan.Off {
 			continue
 		}
@@ -31,15 +31,15 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 			return err
 		}
 		for _, line := range questionLines(q)[1:] {
-			fmt.Println("  " + line)
+			fmt.Fprintln(stdout, "  "+line)
 		}
 		if q.Refused {
 			refused++
 		}
 	}
-	fmt.Println("dry run: nothing was switched, nothing was sent")
+	fmt.Fprintln(stdout, "dry run: nothing was switched, nothing was sent")
 	if refused > 0 {
-		return fmt.Errorf("%d of the steps would be refused", refused)
+		return usageError{fmt.Errorf("%d of the steps would be refused", refused)}
 	}
 	return nil
 }

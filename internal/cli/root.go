@@ -88,7 +88,7 @@ func (o options) Read() (*config.Config, error) {
 		return nil, err
 	}
 	if o.Found() {
-		sayFound.Do(func() { fmt.Fprintf(os.Stderr, "lightsout reads %s\n", o.AbsPath()) })
+		sayFound.Do(func() { fmt.Fprintf(stderr, "lightsout reads %s\n", o.AbsPath()) })
 	}
 	for _, fault := range faults {
 		warnOnce(fault.Error() + "; powering on does not need this section")
@@ -125,7 +125,7 @@ func Main(v string) int {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
-	fmt.Fprintln(os.Stderr, "lightsout: "+text.Visible(err.Error()))
+	fmt.Fprintln(stderr, "lightsout: "+text.Visible(err.Error()))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}

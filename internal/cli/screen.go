@@ -45,7 +45,6 @@ func runSession(ctx context.Context, o options) (next *view.Scope, err error) {
 	if !o.drawn() {
 		return nil, s.run(ctx, func(ctx context.Context) error { return unlessEnded(showPlain(ctx, s.session)) })
 	}
-	s.drawn = true
 	err = s.run(ctx, func(ctx context.Context) error { return unlessEnded(s.draw(ctx)) })
 	return s.session.Next(), err
 }

@@ -172,6 +172,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		return err
 	}
 	defer s.sayLeftOff()
+	s.names.Add(record.NameHost, p.Nodes()...)
 	c := newConsole(f.yes, "")
 	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
 		view.LaneDeployment, view.LaneLoad, view.LaneLink}
@@ -190,7 +191,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
 		if err := c.follow(ctx, s.session); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(os.Stderr, "lightsout: "+text.Visible(err.Error()))
+			fmt.Fprintln(stderr, "lightsout: "+text.Visible(err.Error()))
 			s.session.Send(view.AbortTrial{Why: err.Error()})
 			return c.follow(ctx, s.session)
 		}
@@ -209,12 +210,12 @@ func (s *app) trialOver(err error) error {
 	case sum == nil:
 		return cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
 	}
-	fmt.Println()
+	fmt.Fprintln(stdout)
 	kept, proven := provenBy(dir)
 	if kept != nil {
-		printLines(os.Stdout, report.Opening(kept))
+		printLines(stdout, report.Opening(kept))
 	}
-	printLines(os.Stdout, report.Lines(sum, dir))
+	printLines(stdout, report.Lines(sum, dir))
 	if proven != nil || sum.Verdict == view.Pass || sum.Verdict == view.NoExpectations {
 		return proven
 	}

@@ -21,6 +21,37 @@ func TestAPlanThatAsksNeedsSomebodyToAsk(t *testing.T) {
 	}
 }
 
+// With --redact no printed line has a name of the config, the cluster or the plan.
+func TestPrintedLinesAreRedacted(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	plan := put("plan.yaml", "name: p\nsteps:\n  - off: acme-n1\n")
+	kubeconfig := put("k", `{clusters: [{name: c, cluster: {server: "https://api.acme.invalid:1"}}], contexts: [{name: acme-prod, context: {cluster: c}}], current-context: acme-prod}`)
+	out, err := program(t, "trial", "run", plan, "--yes", "--redact", "--wait-for-api", "1s", "--state", dir, "--kubeconfig", kubeconfig).CombinedOutput()
+	if err == nil || strings.Contains(string(out), "acme") || !strings.Contains(string(out), "lightsout cannot see the cluster") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	names := record.NewNames()
+	names.Add(record.NameHost, "acme-n1")
+	hidden.Store(names)
+	defer hidden.Store(nil)
+	lines, err := os.Create(filepath.Join(dir, "lines"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lines.Close()
+	_, _ = standard{&lines}.Write([]byte("acme-n1 is off\n"))
+	if b, err := os.ReadFile(lines.Name()); err != nil || strings.Contains(string(b), "acme") || !strings.HasSuffix(string(b), " is off\n") || newConsole(true, "").out != stdout {
+		t.Errorf("%v: %s", err, b)
+	}
+}
+
 // A trial whose record is gone, or was not written, proves nothing.
 func TestATrialWithoutItsRecordFails(t *testing.T) {
 	example, ok := examples.Open("mdx")

@@ -58,7 +58,7 @@ var warned sync.Map
 // warnOnce prints a warning on standard error, the same one once.
 func warnOnce(line string) {
 	if _, printed := warned.LoadOrStore(line, true); !printed {
-		fmt.Fprintln(os.Stderr, "lightsout: "+power.Clean(line))
+		fmt.Fprintln(stderr, "lightsout: "+power.Clean(line))
 	}
 }
 

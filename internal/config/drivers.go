@@ -83,8 +83,8 @@ func (c *Config) drivers(wrong fault) {
 // ways checks the files and addresses that lead to the cluster and its hosts. It leaves
 // out known_hosts, which lightsout makes.
 func (c *Config) ways(wrong fault) {
-	if strings.ContainsAny(c.Bastion, " \t") {
-		wrong("bastion", "bastion: %q has a space; write user@host:port or an alias of the ssh configuration", c.Bastion)
+	if c.Bastion != "" && strings.Trim(c.Bastion, "0123456789") == "" || strings.ContainsAny(c.Bastion, " \t") {
+		wrong("bastion", "bastion: %q is not a host; write user@host:port or an alias of the ssh configuration", c.Bastion)
 	}
 	c.Power.shared(wrong)
 	exists := func(field, file string) {

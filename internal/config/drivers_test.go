@@ -209,7 +209,8 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"bastion: \"x foo\"":                                    `bastion: "x foo" has a space`,
+		"bastion: \"x foo\"":                                    `bastion: "x foo" is not a host`,
+		"bastion: 3":                                            `bastion: "3" is not a host`,
 		"pace: slow":                                            `line 1: there is no pace "slow"; there are fast, real`,
 		"bastion: ops@b:2222":                                   "",
 		"bastion: ::1":                                          "",

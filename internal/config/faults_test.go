@@ -25,7 +25,8 @@ power:
   nodes:
     n1: {mac: nonsense, vmid: 3}
     n2: {off_by: wol}
-  wol: {}
+    n3: {mac: "01:00:5e:00:00:01", service_level: best}
+  wol: {broadcast: x}
 guards: {keep_ready: -1, view_age: 1m}
 load: {url: ftp://x/, burst: -1, hold: -1, timeout: soon, connections: some, api_key_env: A, api_key_file: B}
 `))
@@ -37,8 +38,9 @@ load: {url: ftp://x/, burst: -1, hold: -1, timeout: soon, connections: some, api
 		`line 1: there is no field "contxt" in the config; did you mean "context"?`, "line 2: namespaces must be a list, not text",
 		`line 4: power.off_by: there is no power driver "magic"`, "line 5: ssh can't power on", `line 6: there is no field "projct" in mdx; did you mean "project"?`,
 		"line 6: power.mdx.url is http", "line 8: user must be text, not a list", "line 10: power.redfish.url", "line 11: power.fence.secrets.key needs file or env",
-		`line 13: there is no field "vmid"`, "line 13: power.nodes.n1.mac", "line 14: wol can't switch off", "line 16: guards.view_age", "line 16: guards.keep_ready",
-		"line 17: load.url is not a URL", "line 17: load.burst", "line 17: load.hold", "line 17: timeout must be a time", "line 17: there is no load.connections", "line 17: give the API key",
+		`line 13: there is no field "vmid"`, "line 13: power.nodes.n1.mac", "line 14: wol can't switch off", "line 15: power.nodes.n3.mac", "line 15: power.nodes.n3.service_level", "line 16: power.wol.broadcast",
+		"line 17: guards.view_age", "line 17: guards.keep_ready",
+		"line 18: load.url is not a URL", "line 18: load.burst", "line 18: load.hold", "line 18: timeout must be a time", "line 18: there is no load.connections", "line 18: give the API key",
 	} {
 		n := 0
 		for _, line := range told {
@@ -50,7 +52,7 @@ load: {url: ftp://x/, burst: -1, hold: -1, timeout: soon, connections: some, api
 			t.Errorf("told %d times: %s", n, want)
 		}
 	}
-	if len(told) != 20 {
+	if len(told) != 23 {
 		t.Errorf("told:\n%s", fmt.Sprint(strings.Join(told, "\n")))
 	}
 }

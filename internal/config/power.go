@@ -50,11 +50,19 @@ func (p *Power) check(wrong fault) {
 	for _, n := range p.named() {
 		wrong.of("power", p.checkNamed(n))
 	}
-	// What the drivers themselves make of it; files are not read yet.
-	for _, k := range power.Kinds() {
-		d, err := p.build(k, power.Site{Secret: secretSource, CheckOnly: true})
+	// What the drivers themselves make of the section and of each node; files are not read yet.
+	site := power.Site{CheckOnly: true, Secret: func(s power.Secret) (func() (string, error), error) {
+		_, err := secretSource(s)
 		wrong.of("power", err)
-		Close(d)
+		return func() (string, error) { return "", err }, nil
+	}}
+	for _, k := range power.Kinds() {
+		for _, name := range append(slices.Sorted(maps.Keys(p.Nodes)), "") {
+			one := Power{Sections: p.Sections, Nodes: map[string]Node{name: p.Nodes[name]}}
+			d, err := one.build(k, site)
+			wrong.of("power", err)
+			Close(d)
+		}
 	}
 }
 

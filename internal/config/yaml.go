@@ -42,7 +42,7 @@ func SetsNothing(data []byte) bool {
 	return err == nil && len(root.Content) == 0
 }
 
-// lined appends each error to faults, with the line of its field or of what holds that.
+// lined appends each error to faults, once, with the line of its field or of what holds that.
 func lined(root *yaml.Node, faults *[]error) fault {
 	return func(field, format string, args ...any) {
 		for at := field; ; at = at[:strings.LastIndexByte(at, '.')] {
@@ -54,7 +54,10 @@ func lined(root *yaml.Node, faults *[]error) fault {
 				break
 			}
 		}
-		*faults = append(*faults, fmt.Errorf(format, args...))
+		err := fmt.Errorf(format, args...)
+		if !slices.ContainsFunc(*faults, func(f error) bool { return f.Error() == err.Error() }) {
+			*faults = append(*faults, err)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func (r steps) pause(d time.Duration) poll {
 	until := r.now().Add(d)
 	return func(now time.Time) (bool, string, error) {
 		left := until.Sub(now)
-		return left <= 0, fmt.Sprintf("pause: %s left", text.Span(max(0, left))), nil
+		return left <= 0, fmt.Sprintf("%s left", text.Span(max(0, left))), nil
 	}
 }
 

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"strings"
 
 	"lightsout/power"
@@ -47,7 +46,7 @@ func MachineRoute(node string, m *power.Machine) string { return MachineName(nod
 // MachineName is MachineRoute for switching off, which no service level concerns. It leaves out a name that
 // is the node's own.
 func MachineName(node string, m *power.Machine) string {
-	name := cmp.Or(power.Clean(m.Name), m.Title())
+	name := m.Called()
 	if name == node && m.Driver != "ssh" {
 		name = ""
 	}

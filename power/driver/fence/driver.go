@@ -117,28 +117,28 @@ var secretNames = []string{"password", "passwd", "snmp_priv_passwd", "community"
 
 // New makes the driver. It runs nothing.
 func New(opt Options) (*Driver, error) {
-	if opt.Agent == "" {
-		return nil, power.Wrong("power.fence.agent", " is missing: it is a fence agent's name or path, like fence_ipmilan")
-	}
 	d := &Driver{
 		agent: opt.Agent, secrets: opt.Secrets, nodes: opt.Nodes,
 		perNode: map[string]map[string]*fields.Template{}, polls: poll.New[power.Reading](statusLimit),
+	}
+	var err error
+	for _, node := range slices.Sorted(maps.Keys(opt.Nodes)) {
+		d.perNode[node], err = d.parse("power.nodes."+node+".params", opt.Nodes[node].Params)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if opt.Agent == "" {
+		return nil, power.Wrong("power.fence.agent", " is missing: it is a fence agent's name or path, like fence_ipmilan")
 	}
 	for name := range opt.Secrets {
 		if err := checkName("power.fence.secrets", name); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	d.params, err = d.parse("power.fence.params", opt.Params)
 	if err != nil {
 		return nil, err
-	}
-	for _, node := range slices.Sorted(maps.Keys(opt.Nodes)) {
-		d.perNode[node], err = d.parse("power.nodes."+node+".params", opt.Nodes[node].Params)
-		if err != nil {
-			return nil, err
-		}
 	}
 	return d, nil
 }

@@ -106,6 +106,11 @@ type Driver struct {
 
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
+	for _, node := range slices.Sorted(maps.Keys(opt.Nodes)) {
+		if level := opt.Nodes[node].ServiceLevel; level != "" && !isLevel(level) {
+			return nil, power.Wrong("power.nodes."+power.Clean(node)+".service_level", ": %q is not a service level of mdx; it is %s or %s", power.Clean(level), levelSpot, levelGuarantee)
+		}
+	}
 	u, err := url.Parse(cmp.Or(opt.URL, defaultURL))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" {
 		// The error does not repeat the value, which may hold a password.
@@ -116,11 +121,6 @@ func New(opt Options) (*Driver, error) {
 	}
 	if opt.Token == nil {
 		return nil, power.Wrong("power.mdx", ": the token is missing; give token_file or token_env")
-	}
-	for _, node := range slices.Sorted(maps.Keys(opt.Nodes)) {
-		if level := opt.Nodes[node].ServiceLevel; level != "" && !isLevel(level) {
-			return nil, power.Wrong("power.nodes."+power.Clean(node)+".service_level", ": %q is not a service level of mdx; it is %s or %s", power.Clean(level), levelSpot, levelGuarantee)
-		}
 	}
 	d := &Driver{
 		url:      strings.TrimRight(u.String(), "/"),

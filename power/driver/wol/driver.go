@@ -73,19 +73,19 @@ type Driver struct {
 
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
-	to, err := netip.ParseAddrPort(cmp.Or(opt.Broadcast, defaultBroadcast))
-	if err != nil || to.Port() == 0 {
-		return nil, power.Wrong("power.wol.broadcast", " is not an address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
-	}
-	d := &Driver{broadcast: to, macs: map[string]net.HardwareAddr{}}
+	macs := map[string]net.HardwareAddr{}
 	for node, n := range opt.Nodes {
 		mac, err := parseMAC(n.MAC)
 		if err != nil {
 			return nil, power.Wrong("power.nodes."+node+".mac", ": %s", err)
 		}
-		d.macs[node] = mac
+		macs[node] = mac
 	}
-	return d, nil
+	to, err := netip.ParseAddrPort(cmp.Or(opt.Broadcast, defaultBroadcast))
+	if err != nil || to.Port() == 0 {
+		return nil, power.Wrong("power.wol.broadcast", " is not an address and port: %q; it looks like 10.0.0.255:9", power.Clean(opt.Broadcast))
+	}
+	return &Driver{broadcast: to, macs: macs}, nil
 }
 
 // parseMAC takes the six bytes of an Ethernet address that one card can have.
