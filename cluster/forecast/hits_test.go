@@ -115,7 +115,7 @@ func TestADrainMovesPodsWhoseNodeStaysOn(t *testing.T) {
 		&cluster.Pod{Key: key("kube-system", "proxy"), Node: "kube-node3", Phase: "Running", OwnerKind: "DaemonSet", OwnerName: "proxy", UnreachableFor: -1})
 	f := Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)
 	got := texts(slices.Concat(lines(f), f.FollowLines(f.Hits()), f.WontLines(f.Hits())))
-	want := []string{"! 5 pods get no node · 5 pods move · 3 Ready workers left", "! no room for 5 pods: Pending until the nodes return",
+	want := []string{"! 5 pods get no node · 5 pods are evicted · 3 Ready workers left",
 		"! db/pg: 1 pod Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.",
 		"! default/llm: 4 pods Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu."}
 	if !slices.Equal(got, want) {

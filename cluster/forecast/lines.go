@@ -178,7 +178,10 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 	if h.Unread != "" {
 		return out
 	}
-	return append(append(out, h.Room()), h.placeLines()...)
+	if len(f.drained) == 0 || h.Place.Homeless().High == 0 {
+		out = append(out, h.Room()) // which says when the nodes return; those of a drain are there
+	}
+	return append(out, h.placeLines()...)
 }
 
 // stopped: in some zone nothing is evicted.

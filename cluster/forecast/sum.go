@@ -12,7 +12,8 @@ import (
 )
 
 // Sum is the outage, or the drain, in one line, the worst first: pods that get no node, deployments that fall
-// below their minimum, pods that hang, a budget that blocks a drain, and what stops or moves, and is left. h is f.Hits(),
+// below their minimum, pods that hang, a budget that blocks a drain, what stops or is evicted, and what is left.
+// h is f.Hits(),
 // for which the caller may count the workers, and leave out the budgets if there is no drain.
 func (f *Forecast) Sum(h Hits) Line {
 	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
@@ -36,7 +37,7 @@ func (f *Forecast) Sum(h Hits) Line {
 	}
 	bad, goes := len(parts) > 0, text.Count(h.Pods, "pod stops", "pods stop")
 	if len(f.drained) > 0 {
-		goes = text.Count(h.Pods, "pod moves", "pods move")
+		goes = text.Count(h.Pods, "pod is evicted", "pods are evicted")
 	}
 	return Line{Text: strings.Join(append(parts, goes, left), " · "), Warn: bad}
 }

@@ -25,7 +25,7 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 		return f.Notice.Text == "Context stays: kube-node4 is cordoned from here; :uncordon ends that"
 	})
 	w.x.Send(view.AskNodes{Act: view.ActDrain, Nodes: []string{"kube-node3"}})
-	if q := w.x.question(view.QuestionDrain); !strings.Contains(q.Lines[0].Text, "4 pods move · 3 Ready workers left") {
+	if q := w.x.question(view.QuestionDrain); !strings.Contains(q.Lines[0].Text, "4 pods are evicted · 3 Ready workers left") {
 		t.Errorf("the question does not begin with its sum:\n%s", questionText(q))
 	}
 	w.x.answer(view.QuestionDrain, view.ChoiceYes)
