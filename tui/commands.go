@@ -90,9 +90,12 @@ func wholeTrial(m *Model) {
 func clearOne(m *Model) {
 	s := &m.s
 	f := m.active.filter()
+	p, ok := m.active.pane.(*objectsPane)
 	switch {
 	case f != nil && f.text != "":
-		*f = filter{}
+		f.text = ""
+	case ok && p.before != "":
+		listKind(p.before, "")(m)
 	case m.active.place == placeWhole:
 		toggleWhole(m, m.active)
 	case m.zoom:

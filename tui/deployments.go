@@ -12,7 +12,7 @@ var deploymentsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(aim, "measure", "f", "measure this deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),
-	bar:  []string{"details", "YAML", "filter", "restart", "measure", "sort"},
+	bar:  []string{"details", "log", "YAML", "filter", "restart", "measure", "sort"},
 	open: func() pane { return newDeploymentsPane() },
 }
 

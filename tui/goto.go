@@ -50,24 +50,31 @@ type chooser interface {
 
 // goTo puts the cursor on an object, in its pane.
 func goTo(ref cluster.Ref) func(*Model) {
+	show := showKind("")
+	switch ref.Kind {
+	case cluster.KindNode:
+		show = showPane(nodesSpec.name)
+	case cluster.KindDeployment:
+		show = showPane(deploymentsSpec.name)
+	case cluster.KindPod:
+		show = goToAllPods
+	}
 	return func(m *Model) {
-		switch ref.Kind {
-		case cluster.KindNode:
-			m.activate(m.find(nodesSpec.name))
-		case cluster.KindDeployment:
-			m.activate(m.find(deploymentsSpec.name))
-		case cluster.KindPod:
-			m.activate(m.find(podsSpec.name))
-			m.s.showPods(scopeAll)
-		default:
-			showKind("")(m)
-		}
-		if f := m.active.filter(); f != nil {
-			*f = filter{}
-		}
+		filtered(show, "")(m)
 		m.settle()
 		if p, ok := m.active.pane.(chooser); ok && !p.choose(&m.s, ref) {
 			m.say(ref.String() + " is not among the namespaces shown: 0 shows all")
+		}
+	}
+}
+
+// filtered goes to a list, and filters it by a text: as in k9s, a command does not take over the filter of
+// the one before.
+func filtered(show func(*Model), text string) func(*Model) {
+	return func(m *Model) {
+		show(m)
+		if f := m.active.filter(); f != nil {
+			f.text = text
 		}
 	}
 }

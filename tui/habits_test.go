@@ -50,6 +50,15 @@ func TestTheKeyLShowsALog(t *testing.T) {
 	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true})
 	typeKeys(m, "esc d l")
 	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true})
+	// Of a workload it is the log of a pod, first of one whose kubelet answers, and then of the next.
+	m, sent, _ = testModel(withWorkloads(), 120, 36, Options{})
+	for _, of := range []struct{ keys, pod string }{{": s t s enter / d b enter l", "db-0"}, {"]", "db-1"}, {"]", "db-0"}} {
+		typeKeys(m, of.keys)
+		wantIntent(t, sent, view.Inspect{Of: cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "default", Name: of.pod}}, Log: true})
+		f := withWorkloads()
+		f.Inspection = &view.Inspection{Inspect: m.inspecting, Object: &cluster.Description{Owner: cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "db"}}}}
+		m.Update(FrameMsg{f})
+	}
 	m, sent, _ = testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "1 l")
 	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "pods have logs: 3 goes to the pods") {
@@ -121,7 +130,12 @@ func TestAKindWithATextIsNarrowed(t *testing.T) {
 	if v := plainView(m); strings.Contains(v, "suspend") || strings.Contains(v, "columns") || !strings.Contains(v, "ns NAME") {
 		t.Errorf(":ns also finds the middle of words:\n%s", v)
 	}
-	typeKeys(m, "space d e f u l t enter")
+	m.s.only = namespaces{}
+	typeKeys(m, "esc : p o space l l m enter : p o enter")
+	if f := m.active.filter(); f.text != "" {
+		t.Errorf("a command still has the filter %q of the one before", f.text)
+	}
+	typeKeys(m, ": n s space d e f u l t enter")
 	if v := plainView(m); !strings.Contains(v, "there was no namespace defult") {
 		t.Errorf("an unknown namespace:\n%s", v)
 	}
@@ -131,7 +145,7 @@ func TestAKindWithATextIsNarrowed(t *testing.T) {
 func TestTheKeyBarListsTheKeysOfThePane(t *testing.T) {
 	for keys, want := range map[string]string{
 		"1": " space mark · s shut down · o power on · enter details · / filter · S pull the plug",
-		"2": " enter details · y YAML · / filter · r restart",
+		"2": " enter details · l log · y YAML · / filter · r restart",
 		"3": " enter details · l log · y YAML · / filter · a all pods",
 		"4": " b burst · h hold · R rate · c stop sending · n how many",
 		"5": " enter details · / filter · y YAML",

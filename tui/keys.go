@@ -12,7 +12,7 @@ import (
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
 	bind(openObject(aspectDetails), "details", "enter d", "describe it (enter: unless a trial step is waiting)", "enter", "d").named("describe", "desc"),
-	bind(openObject(aspectLog), "log", "l L", "the log of a pod", "l", "L").named("log", "logs").needs(needLive).onlyWhen(hasLog),
+	bind(openObject(aspectLog), "log", "l L", "the log of a pod, or of a workload's pods (]: the next)", "l", "L").named("log", "logs").needs(needLive).onlyWhen(hasLog),
 	bind(openObject(aspectYAML), "YAML", "y", "its YAML, as the API server has it", "y").named("yaml").needs(needLive),
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text inverts`, "/"),
 	bind(sortBy(false), "sort", "i", "sort by the next column (default: problems first)", "i"),

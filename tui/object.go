@@ -74,6 +74,9 @@ type objectDialog struct {
 func openObject(a aspect) func(*Model) {
 	return func(m *Model) {
 		o, ok := m.active.row(&m.s)
+		if pods := logged(&m.s, o.ref); a == aspectLog && len(pods) > 0 {
+			o = podObject(pods[0].Key)
+		}
 		switch {
 		case !ok:
 			return
@@ -89,10 +92,16 @@ func openObject(a aspect) func(*Model) {
 	}
 }
 
-// hasLog reports whether the object under the cursor has a log.
+// hasLog reports whether the object under the cursor, or a pod of it, has a log.
 func hasLog(m *Model) bool {
 	o, _ := m.active.row(&m.s)
-	return o.ref.Kind == cluster.KindPod
+	return o.ref.Kind == cluster.KindPod || len(logged(&m.s, o.ref)) > 0
+}
+
+// logged returns the pods of a workload; last those that no kubelet answers for.
+func logged(s *scene, of cluster.Ref) []*cluster.Pod {
+	mute := func(p *cluster.Pod) int { return btoi(p.Node == "" || !p.Gone.IsZero() || s.snap.PodUnheard(p, s.now)) }
+	return slices.SortedStableFunc(slices.Values(s.snap.PodsOwnedBy(of)), func(a, b *cluster.Pod) int { return mute(a) - mute(b) })
 }
 
 func newObjectDialog(m *Model, o object, a aspect) *objectDialog {
@@ -157,6 +166,7 @@ func (d *objectDialog) offers() []offer {
 	return slices.DeleteFunc([]offer{
 		{"y", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
 		{"c", "container", log && len(d.told().Containers) > 1, d.nextContainer},
+		{"]", "next pod", log && len(logged(&d.m.s, owner)) > 1, d.nextPod},
 		{"Yc", "copy", true, d.copyAll},
 		{"p", "previous", log, func() { d.previous = !d.previous; d.show(aspectLog) }},
 		{"lL", "log", !log && d.ref.Kind == cluster.KindPod, turn(aspectLog)},
@@ -240,6 +250,14 @@ func (d *objectDialog) nextContainer() {
 	all, shown := d.told().Containers, d.shownContainer()
 	i := slices.IndexFunc(all, func(c cluster.Container) bool { return c.Name == shown })
 	d.container = all[(i+1)%len(all)].Name
+	d.show(aspectLog)
+}
+
+// nextPod turns to the log of the next pod of the same owner.
+func (d *objectDialog) nextPod() {
+	all := logged(&d.m.s, d.owner())
+	i := slices.IndexFunc(all, func(p *cluster.Pod) bool { return p.Key == d.ref.Key })
+	d.object = podObject(all[(i+1)%len(all)].Key)
 	d.show(aspectLog)
 }
 

@@ -10,7 +10,9 @@ import (
 )
 
 var objectsSpec = &paneSpec{
-	name: "Objects", place: placeWhole, keys: rowKeys,
+	name: "Objects", place: placeWhole,
+	keys: append([]binding{bind(openListed, "details", "enter", "of a CRD its objects (esc: back), of others the details", "enter"),
+		bind(openObject(aspectDetails), "", "d", "describe it", "d").named("describe", "desc")}, rowKeys[1:]...),
 	bar: []string{"details", "YAML", "filter", "sort"},
 	missing: func(f *view.Frame) string {
 		if f.Replay != nil {
@@ -29,15 +31,25 @@ func canBeKind(word string) bool {
 	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789.-") == "" && len(word) < 254
 }
 
-// listKind goes to the objects of a kind, as the API server, or kubectl, calls it.
-func listKind(kind string) func(*Model) {
+// listKind goes to the objects of a kind, as the API server, or kubectl, calls it; before is the kind that
+// esc leads back to, if any.
+func listKind(kind, before string) func(*Model) {
 	return func(m *Model) {
-		p := m.find(objectsSpec.name)
-		p.pane.(*objectsPane).list.by, p.pane.(*objectsPane).kind = filter{}, kind
+		p := m.find("Objects")
+		p.pane.(*objectsPane).kind, p.pane.(*objectsPane).before = kind, before
 		if m.active != p {
 			showPane(p.name)(m)
 		}
 	}
+}
+
+// openListed lists the objects of a CRD, and shows the details of any other object.
+func openListed(m *Model) {
+	show := openObject(aspectDetails)
+	if o, _ := m.active.row(&m.s); o.ref.Kind == "customresourcedefinition" {
+		show = filtered(listKind(o.name, m.active.pane.(*objectsPane).kind), "")
+	}
+	show(m)
 }
 
 // objectsPane lists objects of one kind, as the API server prints them, on the whole screen. It reads
@@ -45,6 +57,7 @@ func listKind(kind string) func(*Model) {
 type objectsPane struct {
 	list[cluster.Ref, cluster.ListingRow]
 	kind   string       // as typed; empty: none yet
+	before string       // the kind whose list led here; esc goes back to it
 	wanted view.Inspect // the list to read
 	shown  *view.Inspection
 }
@@ -99,7 +112,6 @@ func (p *objectsPane) setColumns() {
 	if p.shown.Listing == nil {
 		return
 	}
-	many := p.wanted.Namespaces == "" || strings.Contains(p.wanted.Namespaces, ",")
 	for i, title := range p.shown.Listing.Columns {
 		fits := fitting{ease: 24, min: 10, drop: i}
 		if i == 0 {
@@ -107,11 +119,16 @@ func (p *objectsPane) setColumns() {
 		}
 		p.columns = append(p.columns, column[cluster.ListingRow]{fits, title, func(s *scene, r cluster.ListingRow) cell {
 			if i == 0 {
-				return nameCell(s, r.Key, many)
+				return nameCell(s, r.Key, s.manyNamespaces())
 			}
 			return plainCell(s, r.Cells[i])
 		}, nil})
 	}
+}
+
+// manyNamespaces reports whether the screen shows more than one namespace.
+func (s *scene) manyNamespaces() bool {
+	return strings.Contains(cmp.Or(s.only.text, s.f.Namespaces, ","), ",")
 }
 
 func (p *objectsPane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }

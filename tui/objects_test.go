@@ -38,6 +38,17 @@ func TestAKindIsListed(t *testing.T) {
 	if v := plainView(m); strings.Contains(v, "blue") || !strings.Contains(v, "asking the API server for pdb") {
 		t.Errorf("another kind still has the old rows:\n%s", v)
 	}
+	// As in k9s, enter on a CRD lists its objects, and esc leads back to the CRDs.
+	typeWord(m, "crd")
+	f = calm()
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{List: "crd"}, At: f.Now, Listing: &cluster.Listing{Title: "crd", Columns: []string{"NAME"}, Rows: []cluster.ListingRow{
+		{Ref: cluster.Ref{Kind: "customresourcedefinition", Key: cluster.Key{Name: "widgets.example.org"}}, Cells: []string{"widgets.example.org"}}}}}
+	m.Update(FrameMsg{f})
+	typeKeys(m, "enter")
+	wantIntent(t, sent, view.Inspect{List: "widgets.example.org"})
+	typeKeys(m, "esc")
+	wantIntent(t, sent, view.Inspect{List: "crd"})
+	typeWord(m, "pdb")
 	f = calm()
 	f.Inspection = &view.Inspection{Inspect: view.Inspect{List: "pdb"}, At: f.Now, Err: "forbidden; the user needs list on pdb"}
 	m.Update(FrameMsg{f})

@@ -40,11 +40,11 @@ func openPalette(m *Model) {
 			show = goToAllPods
 		}
 		if p.names != nil && p.isThere(m.s.f) {
-			d.add(command{text: "go to: " + strings.ToLower(p.name), binding: binding{run: show, names: p.names}})
+			d.add(command{text: "go to: " + strings.ToLower(p.name), binding: binding{run: filtered(show, ""), names: p.names}})
 		}
 	}
 	for _, k := range shownKinds {
-		d.add(command{text: "go to: " + k.title, binding: binding{run: showKind(k.kind), names: k.names}})
+		d.add(command{text: "go to: " + k.title, binding: binding{run: filtered(showKind(k.kind), ""), names: k.names}})
 	}
 	d.add(command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ",
 		binding: binding{names: []string{"ns", "namespace", "namespaces"}}})
@@ -111,7 +111,7 @@ func (d *paletteDialog) find() {
 		}
 	}
 	if lower := strings.ToLower(kind); len(called) == 0 && !places && kind != "" && canBeKind(lower) && d.m.s.f.Replay == nil {
-		ask := command{text: "ask the API server for objects of the kind " + lower, binding: binding{run: listKind(lower)}}
+		ask := command{text: "ask the API server for objects of the kind " + lower, binding: binding{run: filtered(listKind(lower, ""), "")}}
 		asks = append(d.narrowed(ask, what), ask)
 		if slices.Contains(kindWords, lower) {
 			called, asks = asks, nil
@@ -142,18 +142,13 @@ func (d *paletteDialog) narrowed(to command, what string) (out []command) {
 	if what == "" {
 		return nil
 	}
-	then := func(text string, narrow func(*Model)) {
-		run := func(m *Model) { to.run(m); narrow(m) }
+	add := func(text string, run func(*Model)) {
 		out = append(out, command{text: to.text + text, binding: bind(run, "", "", "")})
 	}
 	if slices.Contains(d.m.s.namespaces(), what) {
-		then(" in namespace "+what, showNamespaces([]string{what}))
+		add(" in namespace "+what, func(m *Model) { to.run(m); showNamespaces([]string{what})(m) })
 	}
-	then(" with "+what, func(m *Model) {
-		if f := m.active.filter(); f != nil {
-			f.text = what
-		}
-	})
+	add(" with "+what, filtered(to.run, what))
 	return out
 }
 

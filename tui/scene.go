@@ -180,14 +180,12 @@ func offset(at, zero time.Time) string {
 	return signed(at.Sub(zero), true)
 }
 
-// coarseAge writes an age in one unit, seconds in tens: what merely grows older
-// must not keep a terminal busy.
+// coarseAge writes an age in one unit, for ten minutes with seconds: what merely grows
+// older must not keep a terminal busy for long.
 func coarseAge(d time.Duration) string {
 	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/(10*time.Second)*10)
+	case d < 10*time.Minute:
+		return age(d)
 	case d < time.Hour:
 		return fmt.Sprintf("%dm", d/time.Minute)
 	case d < 48*time.Hour:

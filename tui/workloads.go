@@ -14,7 +14,7 @@ var workloadsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(nextKind, "kind", "a", "show the next kind only, or all", "a"),
 	}, rowKeys...),
-	bar:  []string{"details", "YAML", "filter", "kind", "sort"},
+	bar:  []string{"details", "log", "YAML", "filter", "kind", "sort"},
 	open: func() pane { return newWorkloadsPane() },
 }
 
@@ -75,7 +75,7 @@ func newWorkloadsPane() *workloadsPane {
 			r.rest(s.t, st, s.t.text(text))
 		},
 		columns: []column[*cluster.Workload]{
-			{fitting{ease: 20, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
+			{fitting{ease: 20, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, s.manyNamespaces()) }, nil},
 			{fitting{least: 11, leastShort: 4, short: 1, drop: 2}, "KIND", func(s *scene, w *cluster.Workload) cell {
 				return shortCell(s.t.dim, string(w.Kind), shownKindOf(w.Kind).names[0])
 			}, nil},

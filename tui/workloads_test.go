@@ -71,6 +71,9 @@ func TestWorkloadsTellWhatTheLossOfANodeMeans(t *testing.T) {
 	if v := plainView(m); !strings.Contains(v, "StatefulSets") || strings.Contains(v, "daemonset") {
 		t.Errorf(":sts does not show the stateful sets alone:\n%s", v)
 	}
+	if v := plainView(m); !strings.Contains(v, "default/db") {
+		t.Errorf("of all namespaces, a stateful set does not show its own:\n%s", v)
+	}
 	typeKeys(m, "d")
 	if v := plainView(m); !strings.Contains(v, "node.kubernetes.io/out-of-service") {
 		t.Errorf("the details do not explain how to go on:\n%s", v)

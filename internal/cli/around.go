@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"lightsout/cluster"
@@ -34,13 +35,11 @@ func (a around) Check(p view.Scope) error {
 	return err
 }
 
-// at are the options for another scope. With another context they are the config
-// file's namespaces, or all. Who goes there has the keys.
+// at are the options for another scope. With another context its namespaces are all if they
+// were, and otherwise the config file's. Who goes there has the keys.
 func (o options) at(p view.Scope) options {
 	o.beside = nil
-	o.Namespaces, o.AllNamespaces = p.Namespaces, len(p.Namespaces) == 0
-	if p.Context != "" {
-		o.Context, o.AllNamespaces = p.Context, false
-	}
+	o.AllNamespaces = len(p.Namespaces) == 0 && (p.Context == "" || o.AllNamespaces)
+	o.Context, o.Namespaces = cmp.Or(p.Context, o.Context), p.Namespaces
 	return o
 }

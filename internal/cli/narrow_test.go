@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lightsout/internal/view"
 )
 
 // oneNamespace is a kubeconfig with the namespace team, of an account that may list the
@@ -56,6 +58,26 @@ func TestAnAccountOfOneNamespaceSeesIt(t *testing.T) {
 		out, _ := say(t, append(strings.Fields(args), "--kubeconfig", kubeconfig)...)
 		if !strings.Contains(out, want) {
 			t.Errorf("%s: no %q in\n%s", args, want, out)
+		}
+	}
+}
+
+// Another context shows all namespaces if the one before did; other namespaces keep the context.
+func TestAnotherScopeKeepsAllNamespaces(t *testing.T) {
+	all := options{}
+	all.AllNamespaces = true
+	shop := all.at(view.Scope{Namespaces: []string{"shop"}})
+	for name, c := range map[string]struct {
+		from options
+		to   view.Scope
+		all  bool
+	}{
+		"all, another context":  {all, view.Scope{Context: "b"}, true},
+		"some, another context": {shop, view.Scope{Context: "b"}, false},
+		"some, then all":        {shop, view.Scope{}, true},
+	} {
+		if o := c.from.at(c.to); o.AllNamespaces != c.all || o.Context != c.to.Context || o.Namespaces != nil {
+			t.Errorf("%s: %+v", name, o.Flags)
 		}
 	}
 }

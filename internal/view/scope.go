@@ -4,7 +4,7 @@ import "strings"
 
 // Scope is what a screen shows: a cluster, by its context in the
 // kubeconfig, and the watched namespaces; no namespace means all or, with another
-// context, those of the config file.
+// context, all if they were watched before, and otherwise those of the config file.
 type Scope struct {
 	Context    string
 	Namespaces []string
