@@ -288,7 +288,7 @@ func (c *ControlPlane) RESTConfig(user string) *rest.Config {
 	return &rest.Config{
 		Host: "https://" + c.LocalAddress(),
 		TLSClientConfig: rest.TLSClientConfig{
-			CAData:   c.pki.authority.pem,
+			CAData:   c.pki.ca,
 			CertData: key.cert,
 			KeyData:  key.key,
 		},
@@ -301,7 +301,7 @@ func (c *ControlPlane) RESTConfig(user string) *rest.Config {
 // the others are named cluster-user.
 func (c *ControlPlane) Kubeconfig(cluster, server string, names ...string) *clientcmdapi.Config {
 	config := clientcmdapi.NewConfig()
-	config.Clusters[cluster] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.pki.authority.pem}
+	config.Clusters[cluster] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.pki.ca}
 	for i, user := range names {
 		key := c.pki.users[user]
 		config.AuthInfos[user] = &clientcmdapi.AuthInfo{ClientCertificateData: key.cert, ClientKeyData: key.key}

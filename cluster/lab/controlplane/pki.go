@@ -1,175 +1,80 @@
 package controlplane
 
 import (
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
+	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+	"k8s.io/kubernetes/cmd/kubeadm/app/apis/kubeadm"
+	"k8s.io/kubernetes/cmd/kubeadm/app/util/pkiutil"
 )
 
 // validity is how long the certificates of a lab hold: longer than any lab.
 const validity = 30 * 24 * time.Hour
 
-// authority is the cluster's certificate authority.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pem  []byte // the certificate
-}
-
 // pair is a certificate and its key, both PEM.
 type pair struct{ cert, key []byte }
-
-func newAuthority(name string) (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber:          serial(),
-		Subject:               pkix.Name{CommonName: name},
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(validity),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, err
-	}
-	return &authority{cert: cert, key: key, pem: encode("CERTIFICATE", der)}, nil
-}
-
-// serving issues a server certificate for names, each an IP address or a DNS
-// name.
-func (a *authority) serving(name string, names ...string) (pair, error) {
-	t := &x509.Certificate{
-		Subject:     pkix.Name{CommonName: name},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	for _, n := range names {
-		if ip := net.ParseIP(n); ip != nil {
-			t.IPAddresses = append(t.IPAddresses, ip)
-		} else {
-			t.DNSNames = append(t.DNSNames, n)
-		}
-	}
-	return a.issue(t)
-}
-
-// client issues a client certificate: Kubernetes takes the user from the
-// common name and the groups from the organisations.
-func (a *authority) client(user string, groups ...string) (pair, error) {
-	return a.issue(&x509.Certificate{
-		Subject:     pkix.Name{CommonName: user, Organization: groups},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	})
-}
-
-func (a *authority) issue(t *x509.Certificate) (pair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return pair{}, err
-	}
-	t.SerialNumber = serial()
-	t.NotBefore = a.cert.NotBefore
-	t.NotAfter = a.cert.NotAfter
-	t.KeyUsage = x509.KeyUsageDigitalSignature
-	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, key.Public(), a.key)
-	if err != nil {
-		return pair{}, err
-	}
-	keyPEM, err := encodeKey(key)
-	if err != nil {
-		return pair{}, err
-	}
-	return pair{cert: encode("CERTIFICATE", der), key: keyPEM}, nil
-}
-
-func serial() *big.Int {
-	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil { // the system has no randomness: nothing can go on
-		return big.NewInt(time.Now().UnixNano())
-	}
-	return n
-}
-
-func encode(kind string, der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-}
-
-func encodeKey(key crypto.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return encode("PRIVATE KEY", der), nil
-}
 
 // pki is everything that the components and their clients prove themselves
 // with.
 type pki struct {
-	authority *authority
-	users     map[string]pair
+	ca    []byte // the certificate of the cluster's authority, PEM
+	users map[string]pair
 }
 
-// newPKI makes the keys of a cluster and writes those that the API server
-// reads into dir.
+// newPKI makes the keys of a cluster as kubeadm does, and writes those that the
+// API server reads into dir.
 func newPKI(dir string, serverNames []string) (*pki, error) {
-	ca, err := newAuthority("lightsout-lab")
+	config := func(c certutil.Config) *pkiutil.CertConfig {
+		return &pkiutil.CertConfig{Config: c, NotAfter: time.Now().Add(validity), EncryptionAlgorithm: kubeadm.EncryptionAlgorithmECDSAP256}
+	}
+	ca, caKey, err := pkiutil.NewCertificateAuthority(config(certutil.Config{CommonName: "lightsout-lab", NotBefore: time.Now().Add(-time.Hour)}))
 	if err != nil {
 		return nil, fmt.Errorf("make the lab's certificate authority: %w", err)
 	}
-	serving, err := ca.serving("kube-apiserver", serverNames...)
+	var names certutil.AltNames
+	for _, n := range serverNames {
+		if ip := net.ParseIP(n); ip != nil {
+			names.IPs = append(names.IPs, ip)
+		} else {
+			names.DNSNames = append(names.DNSNames, n)
+		}
+	}
+	serving, servingKey, err := pkiutil.NewCertAndKey(ca, caKey, config(certutil.Config{
+		CommonName: "kube-apiserver", AltNames: names, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}))
 	if err != nil {
 		return nil, fmt.Errorf("make the API server's certificate: %w", err)
 	}
-	p := &pki{authority: ca, users: map[string]pair{}}
+	p := &pki{ca: pkiutil.EncodeCertPEM(ca), users: map[string]pair{}}
 	for user, groups := range users {
-		p.users[user], err = ca.client(user, groups...)
+		cert, key, err := pkiutil.NewCertAndKey(ca, caKey, config(certutil.Config{
+			CommonName: user, Organization: groups, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}))
 		if err != nil {
 			return nil, fmt.Errorf("make the certificate of user %s: %w", user, err)
 		}
+		keyPEM, err := keyutil.MarshalPrivateKeyToPEM(key)
+		if err != nil {
+			return nil, err
+		}
+		p.users[user] = pair{pkiutil.EncodeCertPEM(cert), keyPEM}
 	}
-	account, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	accountKey, err := encodeKey(account)
-	if err != nil {
-		return nil, err
-	}
-	accountPublic, err := x509.MarshalPKIXPublicKey(account.Public())
+	account, err := pkiutil.NewPrivateKey(kubeadm.EncryptionAlgorithmECDSAP256)
 	if err != nil {
 		return nil, err
 	}
 	kubelet := p.users[kubeletClient]
-	for name, data := range map[string][]byte{
-		"ca.crt":                       ca.pem,
-		"apiserver.crt":                serving.cert,
-		"apiserver.key":                serving.key,
-		"sa.key":                       accountKey,
-		"sa.pub":                       encode("PUBLIC KEY", accountPublic),
-		"apiserver-kubelet-client.crt": kubelet.cert,
-		"apiserver-kubelet-client.key": kubelet.key,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	return p, errors.Join(
+		pkiutil.WriteCert(dir, "ca", ca),
+		pkiutil.WriteCertAndKey(dir, "apiserver", serving, servingKey),
+		pkiutil.WriteKey(dir, "sa", account),
+		pkiutil.WritePublicKey(dir, "sa", account.Public()),
+		os.WriteFile(filepath.Join(dir, "apiserver-kubelet-client.crt"), kubelet.cert, 0o600),
+		os.WriteFile(filepath.Join(dir, "apiserver-kubelet-client.key"), kubelet.key, 0o600),
+	)
 }
