@@ -14,10 +14,11 @@ import (
 // kubeletVersion is what the nodes say they run.
 const kubeletVersion = "v1.36.3"
 
-// connect returns a client of the API for one life of the machine, and what
-// closes its connections. Each life has connections of its own: those of a
-// life that has ended are frozen or gone.
-func (m *Machine) connect() (kubernetes.Interface, func(), error) {
+// connect gives the kubelet its clients of the API for one life of the machine.
+// Each life has connections of its own: those of a life that has ended are
+// frozen or gone.
+func (k *kubelet) connect() error {
+	m := k.m
 	cfg := rest.CopyConfig(m.cfg.REST)
 	cfg.UserAgent = "kubelet/" + kubeletVersion + " (linux/amd64) node/" + m.cfg.Name
 	cfg.ContentType = "application/vnd.kubernetes.protobuf"
@@ -25,7 +26,7 @@ func (m *Machine) connect() (kubernetes.Interface, func(), error) {
 	cfg.QPS, cfg.Burst = 50, 100 // kubeAPIQPS, kubeAPIBurst
 	tls, err := rest.TLSConfigFor(cfg)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the API credentials of machine %s are of no use: %w", m.cfg.Name, err)
+		return fmt.Errorf("the API credentials of machine %s are of no use: %w", m.cfg.Name, err)
 	}
 	t := &http.Transport{
 		TLSClientConfig:     tls,
@@ -43,11 +44,17 @@ func (m *Machine) connect() (kubernetes.Interface, func(), error) {
 	}
 	rt, err := rest.HTTPWrappersForConfig(cfg, t)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the API credentials of machine %s are of no use: %w", m.cfg.Name, err)
+		return fmt.Errorf("the API credentials of machine %s are of no use: %w", m.cfg.Name, err)
 	}
-	client, err := kubernetes.NewForConfigAndClient(cfg, &http.Client{Transport: rt})
+	k.disconnect = t.CloseIdleConnections
+	k.client, err = kubernetes.NewForConfigAndClient(cfg, &http.Client{Transport: rt})
+	if err == nil {
+		// A silent API server must not hold up the next heartbeat.
+		limit := max(m.cfg.Timing.Lease/4, time.Second)
+		k.heartbeats, err = kubernetes.NewForConfigAndClient(cfg, &http.Client{Transport: rt, Timeout: limit})
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("machine %s has no way to the API: %w", m.cfg.Name, err)
+		return fmt.Errorf("machine %s has no way to the API: %w", m.cfg.Name, err)
 	}
-	return client, t.CloseIdleConnections, nil
+	return nil
 }

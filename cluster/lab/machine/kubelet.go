@@ -2,7 +2,6 @@ package machine
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 
@@ -23,6 +22,7 @@ type kubelet struct {
 	m          *Machine
 	life       *life
 	client     kubernetes.Interface
+	heartbeats kubernetes.Interface // for the lease alone
 	disconnect func()
 	events     chan *corev1.Event
 	network    chan struct{} // closed when pods can have networks of their own
@@ -34,20 +34,15 @@ type kubelet struct {
 }
 
 func newKubelet(l *life) (*kubelet, error) {
-	client, disconnect, err := l.m.connect()
-	if err != nil {
-		return nil, err
+	k := &kubelet{
+		m:       l.m,
+		life:    l,
+		events:  make(chan *corev1.Event, 256),
+		network: make(chan struct{}),
+		workers: map[types.UID]*worker{},
+		volumes: map[types.UID][]corev1.UniqueVolumeName{},
 	}
-	return &kubelet{
-		m:          l.m,
-		life:       l,
-		client:     client,
-		disconnect: disconnect,
-		events:     make(chan *corev1.Event, 256),
-		network:    make(chan struct{}),
-		workers:    map[types.UID]*worker{},
-		volumes:    map[types.UID][]corev1.UniqueVolumeName{},
-	}, nil
+	return k, k.connect()
 }
 
 // run is the kubelet. It returns when ctx has ended and nothing of it runs.
@@ -155,6 +150,3 @@ func retry(ctx context.Context, first, limit time.Duration, f func() error) bool
 		}
 	}
 }
-
-// port joins an address and a port number.
-func port(ip, number string) string { return net.JoinHostPort(ip, number) }

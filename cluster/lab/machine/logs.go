@@ -3,15 +3,18 @@ package machine
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/core/install" // what a query of logs means
+	"k8s.io/utils/ptr"
 
 	"lightsout/cluster/lab/workload"
 )
@@ -86,65 +89,32 @@ func (l *logs) drop(pod types.UID) {
 	l.all = slices.DeleteFunc(l.all, func(c *containerLogs) bool { return c.pod == pod })
 }
 
-// logQuery is the part of a log that somebody wants (corev1.PodLogOptions).
-type logQuery struct {
-	follow, previous, timestamps bool
-	tail, limit                  int // lines and bytes; negative: all
-	since                        time.Time
-}
-
-func parseLogQuery(q url.Values) (logQuery, error) {
-	out := logQuery{tail: -1, limit: -1}
-	var err error
-	number := func(name string, otherwise int) int {
-		text := q.Get(name)
-		if text == "" {
-			return otherwise
-		}
-		n, fault := strconv.Atoi(text)
-		if fault != nil || n < 0 {
-			err = fmt.Errorf("%s is not a number: %q", name, text)
-		}
-		return n
+// copyLog writes the part of a log that q wants to w until its end, or until done if it is
+// to be followed.
+func copyLog(q corev1.PodLogOptions, w io.Writer, flush func() error, log *workload.Log, done <-chan struct{}) {
+	since := ptr.Deref(q.SinceTime, metav1.Time{}).Time
+	if q.SinceSeconds != nil {
+		since = time.Now().Add(-time.Duration(*q.SinceSeconds) * time.Second)
 	}
-	yes := func(name string) bool { v, _ := strconv.ParseBool(q.Get(name)); return v }
-	out.follow, out.previous, out.timestamps = yes("follow"), yes("previous"), yes("timestamps")
-	out.tail, out.limit = number("tailLines", -1), number("limitBytes", -1)
-	if n := number("sinceSeconds", -1); n >= 0 {
-		out.since = time.Now().Add(-time.Duration(n) * time.Second)
-	}
-	if text := q.Get("sinceTime"); text != "" && err == nil {
-		out.since, err = time.Parse(time.RFC3339, text)
-	}
-	return out, err
-}
-
-// copy writes a log to w until its end, or until done if it is to be followed.
-func (q logQuery) copy(w io.Writer, flush func() error, log *workload.Log, done <-chan struct{}) {
+	limit := ptr.Deref(q.LimitBytes, math.MaxInt64)
 	lines, next, more := log.From(0)
-	if i := slices.IndexFunc(lines, func(l workload.Line) bool { return !l.At.Before(q.since) }); i >= 0 {
-		lines = lines[i:]
-	} else {
-		lines = nil
-	}
-	if q.tail >= 0 {
-		lines = lines[max(0, len(lines)-q.tail):]
+	lines = slices.DeleteFunc(lines, func(l workload.Line) bool { return l.At.Before(since) })
+	if q.TailLines != nil {
+		lines = lines[max(0, len(lines)-int(*q.TailLines)):]
 	}
 	for {
 		for _, l := range lines {
 			text := l.Text + "\n"
-			if q.timestamps {
+			if q.Timestamps {
 				text = l.At.UTC().Format("2006-01-02T15:04:05.000000000Z07:00") + " " + text
 			}
-			if q.limit >= 0 {
-				text = text[:min(len(text), q.limit)]
-				q.limit -= len(text)
-			}
-			if _, err := io.WriteString(w, text); err != nil || q.limit == 0 {
+			text = text[:min(int64(len(text)), limit)]
+			limit -= int64(len(text))
+			if _, err := io.WriteString(w, text); err != nil || limit == 0 {
 				return
 			}
 		}
-		if flush() != nil || !q.follow || more == nil {
+		if flush() != nil || !q.Follow || more == nil {
 			return
 		}
 		select {
@@ -160,7 +130,8 @@ func (q logQuery) copy(w io.Writer, flush func() error, log *workload.Log, done 
 // (pkg/kubelet/server).
 func (k *kubelet) containerLog(w http.ResponseWriter, r *http.Request) {
 	name, container := r.PathValue("pod"), r.PathValue("container")
-	query, err := parseLogQuery(r.URL.Query())
+	var query corev1.PodLogOptions
+	err := legacyscheme.ParameterCodec.DecodeParameters(r.URL.Query(), corev1.SchemeGroupVersion, &query)
 	pod := k.podNamed(r.PathValue("namespace"), name)
 	known := pod != nil && slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	switch {
@@ -174,9 +145,9 @@ func (k *kubelet) containerLog(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("container %q not found in pod %q", container, name), http.StatusNotFound)
 		return
 	}
-	log := k.m.logs.find(pod.UID, container, query.previous)
+	log := k.m.logs.find(pod.UID, container, query.Previous)
 	switch {
-	case log == nil && query.previous:
+	case log == nil && query.Previous:
 		http.Error(w, fmt.Sprintf("previous terminated container %q in pod %q not found", container, name), http.StatusBadRequest)
 		return
 	case log == nil:
@@ -184,7 +155,7 @@ func (k *kubelet) containerLog(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	query.copy(w, http.NewResponseController(w).Flush, log, r.Context().Done())
+	copyLog(query, w, http.NewResponseController(w).Flush, log, r.Context().Done())
 }
 
 // podNamed returns a pod of this machine; nil if it has none of the name.

@@ -2,13 +2,13 @@ package machine
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"lightsout/cluster/lab/network"
 	"lightsout/cluster/lab/workload"
@@ -263,7 +263,7 @@ func (m *Machine) booted(l *life) bool {
 	}
 	m.ips.reset()
 	m.cfg.Host.Boot()
-	m.bootID = newBootID()
+	m.bootID = string(uuid.NewUUID())
 	return true
 }
 
@@ -284,13 +284,4 @@ func (m *Machine) Close() {
 	m.mu.Unlock()
 	m.PowerCut()
 	m.lives.Wait()
-}
-
-// newBootID returns a random UUID, as Linux's /proc/sys/kernel/random/boot_id.
-func newBootID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

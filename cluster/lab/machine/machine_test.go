@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	nodeutil "k8s.io/kubernetes/pkg/util/node"
 
 	"lightsout/cluster/lab/network"
 )
@@ -51,7 +52,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func ready(a *api, name string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.nodes[name] != nil && isReady(a.nodes[name])
+	return a.nodes[name] != nil && nodeutil.IsNodeReady(a.nodes[name])
 }
 
 func renewals(a *api, name string) (n int) {

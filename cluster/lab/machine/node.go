@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	nodeutil "k8s.io/kubernetes/pkg/util/node"
 	"lightsout/cluster/lab/workload"
 )
 
@@ -165,8 +166,8 @@ func (k *kubelet) keepNodeStatus(ctx context.Context) {
 	var posted time.Time
 	for {
 		node, err := k.client.CoreV1().Nodes().Get(ctx, k.m.cfg.Name, metav1.GetOptions{ResourceVersion: "0"})
-		if err == nil && (!isReady(node) || time.Since(posted) > statusReport) {
-			was := isReady(node)
+		if err == nil && (!nodeutil.IsNodeReady(node) || time.Since(posted) > statusReport) {
+			was := nodeutil.IsNodeReady(node)
 			if err = k.postNodeStatus(ctx, node, true); err == nil {
 				posted = time.Now()
 				if !was || !said {
@@ -184,13 +185,4 @@ func (k *kubelet) keepNodeStatus(ctx context.Context) {
 			return
 		}
 	}
-}
-
-func isReady(n *corev1.Node) bool {
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -35,7 +36,7 @@ func (k *kubelet) serve() (workload.Process, error) {
 		json.NewEncoder(w).Encode(map[string]any{"kubeletconfig": m.kubeletConfig()})
 	})
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.containerLog)
-	return workload.ServeTLS(k.life.power, m.cfg.Host, port(m.cfg.IP, strconv.Itoa(kubeletPort)), mux, &tls.Config{
+	return workload.ServeTLS(k.life.power, m.cfg.Host, net.JoinHostPort(m.cfg.IP, strconv.Itoa(kubeletPort)), mux, &tls.Config{
 		Certificates: []tls.Certificate{cert},
 		NextProtos:   []string{"http/1.1"},
 	})

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
 // status is the pod's status as this kubelet tells it: what others have
@@ -64,10 +65,14 @@ func (r *runtime) status(pod *corev1.Pod) corev1.PodStatus {
 	if r.sandbox {
 		sandbox = yes
 	}
-	set(&s, corev1.PodReadyToStartContainers, sandbox)
-	set(&s, corev1.PodInitialized, yes)
-	set(&s, corev1.PodReady, all)
-	set(&s, corev1.ContainersReady, all)
+	set := func(t corev1.PodConditionType, to corev1.PodCondition) {
+		to.Type, to.ObservedGeneration = t, pod.Generation
+		podutil.UpdatePodCondition(&s, &to)
+	}
+	set(corev1.PodReadyToStartContainers, sandbox)
+	set(corev1.PodInitialized, yes)
+	set(corev1.PodReady, all)
+	set(corev1.ContainersReady, all)
 	return s
 }
 
@@ -81,26 +86,6 @@ func (r *runtime) phase() corev1.PodPhase {
 		}
 	}
 	return corev1.PodRunning
-}
-
-// set sets a condition. It keeps the time of its last change if it does not
-// change, and what others may have added to it.
-func set(s *corev1.PodStatus, t corev1.PodConditionType, to corev1.PodCondition) {
-	to.Type = t
-	for i := range s.Conditions {
-		c := &s.Conditions[i]
-		if c.Type != t {
-			continue
-		}
-		to.LastTransitionTime, to.LastProbeTime, to.ObservedGeneration = c.LastTransitionTime, c.LastProbeTime, c.ObservedGeneration
-		if c.Status != to.Status {
-			to.LastTransitionTime = now()
-		}
-		*c = to
-		return
-	}
-	to.LastTransitionTime = now()
-	s.Conditions = append(s.Conditions, to)
 }
 
 // ended reports whether a pod has come to its end.
