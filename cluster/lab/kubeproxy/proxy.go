@@ -149,7 +149,7 @@ type nodePort struct {
 func (p *Proxy) open(number int32, to []string) (*nodePort, error) {
 	np := &nodePort{to: to}
 	dial := func(ctx context.Context) (net.Conn, error) { return p.host.DialContext(ctx, "tcp", np.pick()) }
-	join := func(client, server net.Conn) { splice(p.life, client, server) }
+	join := func(client, server net.Conn) { network.Splice(p.life, client, server) }
 	var err error
 	np.open, err = p.host.Forward(net.JoinHostPort(p.ip, strconv.Itoa(int(number))), dial, join)
 	if err != nil {
