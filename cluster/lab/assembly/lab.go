@@ -301,7 +301,7 @@ func (l *Lab) startPortal() error {
 	if err != nil {
 		return err
 	}
-	l.wg.Go(func() { l.report("the power API", l.portal.Serve(l.ctx, listener)) })
+	l.wg.Go(func() { l.report("the power API", control.Serve(l.ctx, listener, l.portal)) })
 	return nil
 }
 

@@ -7,9 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -126,17 +124,6 @@ func New(cfg Config) *Portal {
 func (p *Portal) Close() {
 	p.cancel()
 	p.wg.Wait()
-}
-
-// Serve serves the API on l until ctx ends or l fails.
-func (p *Portal) Serve(ctx context.Context, l net.Listener) error {
-	s := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	stop := context.AfterFunc(ctx, func() { s.Close() })
-	defer stop()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }
 
 // ServeHTTP implements http.Handler.
