@@ -83,8 +83,7 @@ func describe(err error, c *Config) string {
 	} else {
 		at += " cannot be reached"
 	}
-	var named *url.Error
-	if errors.As(err, &named) {
+	if named, ok := errors.AsType[*url.Error](err); ok {
 		err = named.Err
 	}
 	return fmt.Sprintf("%s (%s)", flat(err), at)

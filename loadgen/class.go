@@ -167,8 +167,7 @@ func (e *WayError) Error() string { return e.Err.Error() }
 
 // errnoName names the system error in err; empty if there is none.
 func errnoName(err error) string {
-	var e syscall.Errno
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
 		return unix.ErrnoName(e)
 	}
 	return ""
@@ -197,8 +196,7 @@ var ofErrno = map[syscall.Errno]struct{ connecting, connected Class }{
 //	no byte yet:    reset (also: closed without an answer), peer dead
 //	answer begun:   truncated (closed or not HTTP), reset, peer dead
 func classify(connected, answered bool, err error) Class {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		class, known := ofErrno[errno]
 		switch {
 		case !known:

@@ -33,8 +33,7 @@ func (r *flight) unprocessed(err error) bool {
 	if err == nil || !r.FirstByte.IsZero() {
 		return false
 	}
-	var reset http2.StreamError
-	if errors.As(err, &reset) {
+	if reset, ok := errors.AsType[http2.StreamError](err); ok {
 		return reset.Code == http2.ErrCodeRefusedStream
 	}
 	return strings.Contains(err.Error(), goAwayText) || strings.Contains(err.Error(), unusableText)

@@ -35,8 +35,7 @@ func (e *SilentError) Unwrap() error { return e.Err }
 // have lost its power, or the route may be broken. It returns other errors, and that of
 // a cancelled context, unchanged.
 func Unanswered(r Reading, err error) (Reading, error) {
-	var silent *SilentError
-	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
+	if silent, ok := errors.AsType[*SilentError](err); ok && !errors.Is(err, context.Canceled) {
 		return Reading{Detail: silent.Text, NoAnswer: true, RequestedAt: r.RequestedAt}, nil
 	}
 	return r, err

@@ -37,6 +37,5 @@ func (e *lateError) Error() string {
 
 // IsLate reports whether an error means that an entry of the journal is written later.
 func IsLate(err error) bool {
-	var late *lateError
-	return errors.As(err, &late)
+	return errors.As(err, new(*lateError))
 }

@@ -129,8 +129,7 @@ func unboundTodo(err error, named string) string {
 // overSSH checks a node's ssh, clock and sudo.
 func (c *checkup) overSSH(ctx context.Context, b power.Binding, m power.Machine) []checkRow {
 	ahead, within, err := c.power.ssh.Clock(ctx, m)
-	var connect *ssh.ConnectError
-	if errors.As(err, &connect) {
+	if errors.As(err, new(*ssh.ConnectError)) {
 		return []checkRow{missing("ssh", err, "power it on, or check the route to it"), skipped("sudo", "there is no ssh"), skipped("clock", "there is no ssh")}
 	}
 	user := m.Params["user"]

@@ -114,7 +114,6 @@ func Main(v string) int {
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
 	ctx := untilSignal()
 	err := Command(v).ExecuteContext(ctx)
-	var usage usageError
 	var verdict verdictError
 	switch {
 	case errors.As(err, &verdict):
@@ -126,7 +125,7 @@ func Main(v string) int {
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintln(stderr, "lightsout: "+text.Visible(err.Error()))
-	if errors.As(err, &usage) {
+	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}
 	return exitFailed

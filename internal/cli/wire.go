@@ -73,9 +73,8 @@ func bastionDialer(client *ssh.Client) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := client.DialContext(ctx, network, addr)
 		var bastion *ssh.ConnectError
-		var errno syscall.Errno
 		switch {
-		case errors.As(err, &bastion) && bastion.Host == addr && !bastion.Lost() && errors.As(err, &errno):
+		case errors.As(err, &bastion) && bastion.Host == addr && !bastion.Lost() && errors.As(err, new(syscall.Errno)):
 			return nil, err
 		case bastion != nil:
 			return nil, &loadgen.WayError{Err: errors.New("through the bastion: " + err.Error())}

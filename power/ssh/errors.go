@@ -82,8 +82,7 @@ func connectError(host string, c cause, err error, format string, args ...any) *
 
 // dialFailed converts the error of a dialer for what into a ConnectError.
 func dialFailed(what string, err error) error {
-	var already *ConnectError
-	if errors.As(err, &already) {
+	if errors.As(err, new(*ConnectError)) {
 		return err
 	}
 	var dns *net.DNSError

@@ -13,8 +13,7 @@ import (
 )
 
 func causeOf(err error) cause {
-	var e *ConnectError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*ConnectError](err); ok {
 		return e.cause
 	}
 	return causeOther
@@ -139,8 +138,7 @@ func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error)
 			l.alive.Store(time.Now())
 			return newConn(conn, addr), nil
 		}
-		var refused *cryptossh.OpenChannelError
-		if errors.As(err, &refused) {
+		if errors.As(err, new(*cryptossh.OpenChannelError)) {
 			l.alive.Store(time.Now()) // it was the link's host that said no
 		}
 		if !isLost(err) || ctx.Err() != nil {

@@ -165,8 +165,7 @@ func dialError(err error) string {
 	case errors.As(err, &errno) && errno == syscall.ETIMEDOUT, errors.Is(err, os.ErrDeadlineExceeded):
 		return "Connection timed out"
 	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if errors.As(err, new(*net.DNSError)) {
 		return "Name or service not known"
 	}
 	return "connect failed"

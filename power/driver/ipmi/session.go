@@ -18,8 +18,7 @@ import (
 
 // said makes a sentence of what the library says of one command.
 func said(err error, what string) error {
-	var reply *types.ResponseError
-	if errors.As(err, &reply) {
+	if reply, ok := errors.AsType[*types.ResponseError](err); ok {
 		return &power.RefusedError{Why: fmt.Sprintf("the controller refuses %s: %s (completion code %#02x)",
 			what, power.Clean(reply.CompletionCode().String()), uint8(reply.CompletionCode()))}
 	}

@@ -23,10 +23,9 @@ func (d *Driver) read(ctx context.Context, path string, reply any) error {
 	for try := 0; ; try++ {
 		err := d.call(ctx, http.MethodGet, path, nil, reply)
 		var status *rest.StatusError
-		var refused *power.RefusedError
 		var after time.Duration
 		switch {
-		case err == nil, ctx.Err() != nil, try == len(d.pauses), errors.As(err, &refused):
+		case err == nil, ctx.Err() != nil, try == len(d.pauses), errors.As(err, new(*power.RefusedError)):
 			return err
 		case errors.As(err, &status):
 			if status.Code < 500 && status.Code != http.StatusTooManyRequests {

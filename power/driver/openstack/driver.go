@@ -259,12 +259,10 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		what, err = "stop", servers.Stop(ctx, nova, m.ID).ExtractErr()
 	}
 	if err != nil {
-		var lost *rest.LostError
-		var unsent *rest.UnsentError
-		if errors.As(err, &unsent) {
+		if unsent, ok := errors.AsType[*rest.UnsentError](err); ok {
 			return unsent.Err
 		}
-		sent := errors.As(err, &lost)
+		sent := errors.As(err, new(*rest.LostError))
 		err = d.explain("OpenStack was asked to "+what+" "+m.Title(), err)
 		if sent || rest.Unsure(rest.Code(err)) {
 			return &power.UnconfirmedError{Why: err.Error()}

@@ -16,9 +16,8 @@ import (
 // replies. A request that was refused comes back as a *power.RefusedError.
 func (d *Driver) explain(what string, err error) error {
 	var reply gophercloud.ErrUnexpectedResponseCode
-	var again *gophercloud.ErrUnableToReauthenticate
 	switch {
-	case errors.As(err, &again):
+	case errors.As(err, new(*gophercloud.ErrUnableToReauthenticate)):
 		return &power.RefusedError{Why: d.say("%s: the token has expired, and OpenStack issues no new one", what)}
 	case errors.As(err, &reply):
 		said := d.say("%s: OpenStack answered %d %s", what, reply.Actual, http.StatusText(reply.Actual))

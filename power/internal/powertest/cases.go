@@ -58,8 +58,7 @@ func (s *subject) find() {
 	}
 	if l := s.w.Twins; l != nil {
 		got, err := s.w.Driver.Find(s.Context(), l.Node, l.Hint)
-		var e *power.AmbiguousError
-		if !errors.As(s.hear(err), &e) || len(e.Matches) < 2 {
+		if e, ok := errors.AsType[*power.AmbiguousError](s.hear(err)); !ok || len(e.Matches) < 2 {
 			s.Errorf("where there are several, it finds %+v, %v", got, err)
 		}
 	}
@@ -245,8 +244,7 @@ func (s *subject) lost() {
 		s.w.Set(before)
 		s.w.Lose()
 		err := s.do(s.Context(), a, m)
-		var e *power.UnconfirmedError
-		if !errors.As(err, &e) {
+		if !errors.As(err, new(*power.UnconfirmedError)) {
 			s.Errorf("%s: %v, want an *UnconfirmedError", a, err)
 		}
 	}

@@ -97,13 +97,12 @@ func (s *subject) state(ctx context.Context, m power.Machine) (power.Reading, er
 // acknowledgement reports that it has sent the request.
 func (s *subject) do(ctx context.Context, a power.Action, m power.Machine) error {
 	err := s.hear(s.w.Driver.Switch(ctx, a, m))
-	var unconfirmed *power.UnconfirmedError
 	switch {
 	case !s.w.Unacknowledged:
 		return err
 	case err == nil:
 		s.Errorf("%s was confirmed, by nobody", a)
-	case errors.As(err, &unconfirmed):
+	case errors.As(err, new(*power.UnconfirmedError)):
 		return nil
 	}
 	return err

@@ -100,8 +100,7 @@ func (e *StatusError) Error() string { return e.Text }
 
 // Code gives the status of a *StatusError, and 0 of any other error.
 func Code(err error) int {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Code
 	}
 	return 0
@@ -154,12 +153,11 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 		req.Header.Set(name, value)
 	}
 	resp, err := c.HTTP.Do(req)
-	var lost *LostError
 	var unsent *UnsentError
 	switch {
 	case errors.As(err, &unsent):
 		return nil, unsent.Err
-	case errors.As(err, &lost):
+	case errors.As(err, new(*LostError)):
 		return nil, &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, power.Why(err))}
 	case err != nil:
 		return nil, c.unreached(what, err)
