@@ -33,8 +33,6 @@ type gate struct {
 	opened chan struct{} // closed when the gate opens; renewed when it shuts
 }
 
-func newGate() *gate { return &gate{opened: make(chan struct{})} }
-
 func (g *gate) set(open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -56,7 +56,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	w := &Watcher{
 		opts: o, client: c,
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
-		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
+		gate: &gate{opened: make(chan struct{})}, kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))

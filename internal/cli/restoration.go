@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -65,12 +64,6 @@ func (r *restoration) close() {
 	r.machines.close()
 	r.way.close()
 	closeJournal(r.journal)
-}
-
-// noKubeconfig reports whether there is no API server because nobody has chosen a kubeconfig.
-func (r *restoration) noKubeconfig() bool {
-	none := (*cluster.NoKubeconfigError)(nil)
-	return errors.As(r.noAPI, &none) && os.Getenv("KUBECONFIG") == ""
 }
 
 // identify asks the API server for the cluster's UID, unless it is known.

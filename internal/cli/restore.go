@@ -180,7 +180,7 @@ func (r *restoration) end(f restoreFacts, left []restoreItem, before error) erro
 	default:
 		fmt.Println("nothing is off: neither the journal nor an annotation of another operator lists a machine")
 	}
-	if f.unseen != nil && r.noKubeconfig() {
+	if f.unseen != nil && errors.As(r.noAPI, new(*cluster.NoKubeconfigError)) && os.Getenv("KUBECONFIG") == "" { // nobody has chosen one
 		fmt.Println(f.unseen)
 		return err
 	}

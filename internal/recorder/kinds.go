@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -103,11 +102,6 @@ func machinesOff(f facts) (found []finding, known bool) {
 		}
 	}
 	return found, f.s.Link.State == cluster.LinkLive
-}
-
-// forgetSwitched forgets the machines of which no alert says any more that they are off.
-func (r *Recorder) forgetSwitched() {
-	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.alerts.open[key{machineOff, node}] == nil })
 }
 
 // nodesDown: a node is silent or not Ready, or did not return after its planned switch-off. When

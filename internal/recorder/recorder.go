@@ -3,6 +3,7 @@ package recorder
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -150,7 +151,8 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.looked = now
 	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
-	r.forgetSwitched()
+	// Machines of which no alert reports any more that they are off are forgotten.
+	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.alerts.open[key{machineOff, node}] == nil })
 	if first {
 		old := r.alerts.leave(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {

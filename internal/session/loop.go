@@ -139,10 +139,6 @@ type pace struct {
 	last  time.Time
 }
 
-func newPace() *pace {
-	return &pace{timer: time.NewTimer(0), limit: rate.NewLimiter(framesASecond, framesAtOnce), armed: true}
-}
-
 // shown: a frame is handed out at now.
 func (p *pace) shown(now time.Time) { p.armed, p.last = false, now }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/clock"
@@ -182,7 +184,7 @@ func (s *Session) turns() {
 		changed = s.opt.Watcher.Changed()
 	}
 	s.tick()
-	p := newPace()
+	p := &pace{timer: time.NewTimer(0), limit: rate.NewLimiter(framesASecond, framesAtOnce), armed: true}
 	defer p.timer.Stop()
 	for s.departure.state != gone {
 		// Data that may change thousands of times a second is read when a frame is

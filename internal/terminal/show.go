@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,13 +30,7 @@ import (
 
 // Drawable reports whether lightsout can draw on the terminal and read its keys.
 func Drawable() bool {
-	return term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) && !dumb()
-}
-
-// dumb reports whether lightsout cannot draw on the terminal.
-func dumb() bool {
-	t := os.Getenv("TERM")
-	return t == "" || t == "dumb"
+	return term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd())) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
 }
 
 // ColorProfile returns the profile for auto, always or never; nil lets the terminal

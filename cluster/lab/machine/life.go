@@ -57,12 +57,6 @@ func (l *life) end() {
 	l.killContainers()
 }
 
-// stopKubelet stops the kubelet; its containers run on.
-func (l *life) stopKubelet() {
-	l.stop()
-	l.work.Wait()
-}
-
 // killContainers ends all containers at once.
 func (l *life) killContainers() {
 	l.mu.Lock()

@@ -234,7 +234,8 @@ func (m *Machine) Shutdown() error {
 	l := m.life
 	m.set(Stopping)
 	m.lives.Go(func() {
-		l.stopKubelet()
+		l.stop() // the kubelet; its containers run on
+		l.work.Wait()
 		third := m.cfg.Timing.Shutdown / 3
 		if !workload.Pause(l.power, third) {
 			return

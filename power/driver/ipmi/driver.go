@@ -231,7 +231,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		if _, err := c.ChassisControl(ctx, control); err != nil {
 			reply := err
 			err = said(err, "the chassis control")
-			if refused := new(*power.RefusedError); errors.As(err, refused) && !withoutResult(reply) {
+			if refused := new(*power.RefusedError); errors.As(err, refused) && !isCode(reply, noResult...) {
 				if isCode(reply, otherState) {
 					return &power.ConflictError{Why: err.Error()}
 				}

@@ -34,9 +34,6 @@ var noResult = []uint8{0xC3, 0xCE, 0xCF, 0xD0, 0xD1, 0xD2, 0xFF}
 // machine is off already, or goes off.
 const otherState = 0xD5
 
-// withoutResult reports whether a controller's answer leaves open what it did.
-func withoutResult(err error) bool { return isCode(err, noResult...) }
-
 // isCode reports whether a controller answered with one of the completion codes.
 func isCode(err error, codes ...uint8) bool {
 	reply := new(*types.ResponseError)

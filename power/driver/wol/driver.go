@@ -163,7 +163,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err := power.BeforeSend(ctx); err != nil {
 		return err
 	}
-	packet := magic(mac)
+	magic := append(bytes.Repeat([]byte{0xff}, 6), bytes.Repeat(mac, 16)...)
 	for i := range packets {
 		if i > 0 {
 			select {
@@ -173,7 +173,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			}
 		}
 		// A refusal by a host that listens (ICMP) is no failure: it got there.
-		if _, err := conn.Write(packet); err != nil && i == 0 {
+		if _, err := conn.Write(magic); err != nil && i == 0 {
 			return fmt.Errorf("no magic packet can be sent to %s: %w", d.broadcast, err)
 		}
 	}
@@ -182,9 +182,4 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 
 func unconfirmed(mac net.HardwareAddr) error {
 	return &power.UnconfirmedError{Why: "no machine acknowledges a magic packet, also not " + mac.String()}
-}
-
-// magic makes the packet.
-func magic(mac net.HardwareAddr) []byte {
-	return append(bytes.Repeat([]byte{0xff}, 6), bytes.Repeat(mac, 16)...)
 }
