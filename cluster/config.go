@@ -198,10 +198,7 @@ func proxyFor(rc *rest.Config) string {
 // and nowhere when l is nil. It is for the whole process: call it once, before
 // the first Watcher is made.
 func SetLog(l *slog.Logger) {
-	if l == nil {
-		l = slog.New(slog.DiscardHandler)
-	}
-	klog.SetSlogLogger(l)
+	klog.SetSlogLogger(cmp.Or(l, slog.New(slog.DiscardHandler)))
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 }
 

@@ -170,9 +170,7 @@ func (s *state) sumAccess(kind Kind) {
 		sum.Read += a.Read
 		sum.Synced = sum.Synced && a.Synced
 		sum.Forbidden = sum.Forbidden && a.Forbidden
-		if sum.Err == "" {
-			sum.Err = a.Err
-		}
+		sum.Err = cmp.Or(sum.Err, a.Err)
 		sum.Until = earliest(sum.Until, a.Until)
 	}
 	if kind == KindLease && s.heartbeats.Err != "" && sum.Synced {

@@ -35,11 +35,9 @@ type pacedConn struct {
 // Read reads the available data, readEvery after the last complete read.
 func (c *pacedConn) Read(p []byte) (int, error) {
 	if pause := readEvery - time.Since(c.emptied); pause > 0 && time.Since(c.opened) > readFreely {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
 		select {
 		case <-c.closed:
-		case <-timer.C:
+		case <-time.After(pause):
 		}
 	}
 	n, err := c.Conn.Read(p)

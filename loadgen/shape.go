@@ -67,10 +67,8 @@ func (g *Generator) waitUntil(at time.Time, ends <-chan struct{}) bool {
 	if wait <= 0 {
 		return true
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(wait):
 		return true
 	case <-ends:
 		return false

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -126,11 +127,7 @@ func statePods(s *cluster.Snapshot, now time.Time) []string {
 			continue
 		}
 		if len(rows) <= podsListed {
-			node := p.Node
-			if node == "" {
-				node = "no node"
-			}
-			rows = append(rows, []string{p.Key.String(), node, s.PodWord(p, now)})
+			rows = append(rows, []string{p.Key.String(), cmp.Or(p.Node, "no node"), s.PodWord(p, now)})
 		}
 	}
 	title := fmt.Sprintf("Pods: %d of %d ready", ready, all)

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -171,10 +172,7 @@ func (r *raster) faceOf(letter rune, bold bool, w int) font.Face {
 	if bold {
 		first = builtin[1]
 	}
-	f := fontOf(letter, first, r.more)
-	if f == nil {
-		f = first
-	}
+	f := cmp.Or(fontOf(letter, first, r.more), first)
 	if r.faces[f] == nil {
 		r.faces[f] = newFace(f, r.size)
 	}

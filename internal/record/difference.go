@@ -17,9 +17,7 @@ import (
 // there is something new: heartbeats, the time of readings and contact, and seconds
 // without events are written, but do not count as new.
 func difference(old, f *view.Frame) (x Sample, news bool) {
-	if old == nil {
-		old = &view.Frame{}
-	}
+	old = cmp.Or(old, &view.Frame{})
 	x = Sample{At: f.Now, Seq: newestEvent(f)}
 	news = x.Seq != newestEvent(old)
 	note := func(changed bool) { news = news || changed }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +64,7 @@ func (c *cordons) read() {
 	old := c.ours
 	c.ours = make(map[string]*ourCordon, len(left))
 	for _, l := range left {
-		o := old[l.Node]
-		if o == nil {
-			o = &ourCordon{}
-		}
-		c.ours[l.Node] = o
+		c.ours[l.Node] = cmp.Or(old[l.Node], &ourCordon{})
 	}
 }
 

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,10 +24,7 @@ type folder struct {
 // newFolder makes a folder in parent, after removing those of labs that have
 // died there.
 func newFolder(parent string) (*folder, error) {
-	if parent == "" {
-		parent = os.TempDir()
-	}
-	parent, err := filepath.Abs(parent)
+	parent, err := filepath.Abs(cmp.Or(parent, os.TempDir()))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,18 +89,13 @@ func Handler(c Config) http.Handler {
 	})
 	mux.HandleFunc("POST /machines/{name}/{action}", func(w http.ResponseWriter, r *http.Request) {
 		name, action := r.PathValue("name"), r.PathValue("action")
-		var m Machine
-		for _, have := range c.Machines {
-			if have.Name() == name {
-				m = have
-			}
-		}
-		if m == nil {
+		i := slices.IndexFunc(c.Machines, func(m Machine) bool { return m.Name() == name })
+		if i < 0 {
 			fail(w, http.StatusNotFound, fmt.Errorf("the lab has no machine %q", name))
 			return
 		}
 		var err error
-		switch action {
+		switch m := c.Machines[i]; action {
 		case "off":
 			m.PowerCut()
 		case "on":

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,12 +93,8 @@ const readyWithin = 3 * time.Minute
 // is ready. Close must be called in the end. The error names the component
 // and its log.
 func Start(ctx context.Context, cfg Config) (*ControlPlane, error) {
-	if cfg.PodCIDR == "" {
-		cfg.PodCIDR = "10.244.0.0/16"
-	}
-	if cfg.ServiceCIDR == "" {
-		cfg.ServiceCIDR = "10.96.0.0/16"
-	}
+	cfg.PodCIDR = cmp.Or(cfg.PodCIDR, "10.244.0.0/16")
+	cfg.ServiceCIDR = cmp.Or(cfg.ServiceCIDR, "10.96.0.0/16")
 	if len(cfg.Dir) > 90 {
 		return nil, fmt.Errorf("the folder %s has too long a path for the unix sockets in it (at most 90 bytes): choose a shorter one", cfg.Dir)
 	}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -34,14 +35,10 @@ func (k *kubelet) podEvent(pod *corev1.Pod, container, kind, reason, message str
 // kubelet's are.
 func (k *kubelet) event(of corev1.ObjectReference, kind, reason, message string) {
 	now := metav1.Now()
-	namespace := of.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
 	e := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      fmt.Sprintf("%s.%x", of.Name, now.UnixNano()),
-			Namespace: namespace,
+			Namespace: cmp.Or(of.Namespace, metav1.NamespaceDefault),
 		},
 		InvolvedObject:      of,
 		Type:                kind,

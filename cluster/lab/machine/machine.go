@@ -1,14 +1,15 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
 
 	"lightsout/cluster/lab/network"
 	"lightsout/cluster/lab/workload"
@@ -111,13 +112,9 @@ type Machine struct {
 
 // New returns a machine that is off.
 func New(cfg Config) *Machine {
-	log := cfg.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	return &Machine{
 		cfg:     cfg,
-		log:     log.With("machine", cfg.Name),
+		log:     cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)).With("machine", cfg.Name),
 		ips:     newAddresses(cfg.PodNet),
 		state:   Off,
 		changed: make(chan struct{}),

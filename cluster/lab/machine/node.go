@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	nodeutil "k8s.io/kubernetes/pkg/util/node"
+
 	"lightsout/cluster/lab/workload"
 )
 
@@ -75,9 +76,7 @@ func (k *kubelet) node() *corev1.Node {
 		Spec: corev1.NodeSpec{PodCIDR: c.PodNet + ".0/24", PodCIDRs: []string{c.PodNet + ".0/24"}},
 	}
 	n.Annotations = map[string]string{controllerAttaches: "true"}
-	for key, value := range c.Labels {
-		n.Labels[key] = value
-	}
+	maps.Copy(n.Labels, c.Labels)
 	if c.ControlPlane {
 		n.Labels[controlPlaneRole] = ""
 		n.Spec.Taints = []corev1.Taint{{Key: controlPlaneRole, Effect: corev1.TaintEffectNoSchedule}}

@@ -1,11 +1,13 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -170,14 +172,8 @@ func (c *conn) Close() error {
 	n := c.host.network
 	n.mu.Lock()
 	delete(c.host.conns, c)
-	if h := c.peer.host; len(h.silenced) > 0 {
-		for i, s := range h.silenced {
-			if s == c {
-				h.silenced = append(h.silenced[:i], h.silenced[i+1:]...)
-				break
-			}
-		}
-	}
+	h := c.peer.host
+	h.silenced = slices.DeleteFunc(h.silenced, func(s *conn) bool { return s == c })
 	n.mu.Unlock()
 	return nil
 }
@@ -251,9 +247,7 @@ func (c *conn) die() {
 // cut fails what waits on this end, after die.
 func (c *conn) cut() {
 	c.link.mu.Lock()
-	if c.err == nil {
-		c.err = ErrPowerCut
-	}
+	c.err = cmp.Or(c.err, ErrPowerCut)
 	c.link.cond.Broadcast()
 	c.link.mu.Unlock()
 }
@@ -280,9 +274,7 @@ func (c *conn) forgotten() {
 // reset ends this connection as a RST does. It is called with the link locked.
 func (c *conn) reset() {
 	c.stale = false
-	if c.err == nil {
-		c.err = syscall.ECONNRESET
-	}
+	c.err = cmp.Or[error](c.err, syscall.ECONNRESET)
 	c.link.cond.Broadcast()
 }
 

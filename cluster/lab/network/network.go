@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -168,15 +169,12 @@ func (n *Network) dial(ctx context.Context, h *Host, network, addr string) (net.
 		if wait <= 0 {
 			return nil, fail(to, os.NewSyscallError("connect", give))
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, fail(to, ctx.Err())
 		case <-changed:
-		case <-timer.C:
+		case <-time.After(wait):
 		}
-		timer.Stop()
 	}
 }
 
@@ -285,12 +283,7 @@ func (h *Host) RemoveIP(ip string) {
 
 // drop removes an address. It is called with network.mu held.
 func (h *Host) drop(a netip.Addr) {
-	for i, ip := range h.ips {
-		if ip == a {
-			h.ips = append(h.ips[:i:i], h.ips[i+1:]...)
-			break
-		}
-	}
+	h.ips = slices.DeleteFunc(h.ips, func(ip netip.Addr) bool { return ip == a })
 	if h.network.byIP[a] == h {
 		delete(h.network.byIP, a)
 	}

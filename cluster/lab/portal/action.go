@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -59,10 +60,7 @@ func (p *Portal) act(w http.ResponseWriter, r *http.Request) {
 		detail(w, http.StatusBadRequest, "The operation is not possible in the status "+status+".")
 		return
 	}
-	never := false
-	for _, f := range p.faults {
-		never = never || f.Never && f.matches(r.URL.Path, v.Machine.Name())
-	}
+	never := slices.ContainsFunc(p.faults, func(f *Fault) bool { return f.Never && f.matches(r.URL.Path, v.Machine.Name()) })
 	t := &task{
 		UUID: uuid(rand.Text()), Type: action, ObjectUUID: v.uuid, ObjectName: v.Machine.Name(),
 		Start: time.Now().Format(time.RFC3339), Status: "Running",

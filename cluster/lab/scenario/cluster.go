@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,10 +95,7 @@ func (s *Scenario) Start(ctx context.Context, o Options) (*Cluster, error) {
 		cancel()
 		return nil, fmt.Errorf("the lab's API server does not answer: %w", errors.Join(err, ctx.Err()))
 	}
-	kubelets := o.Kubelets
-	if kubelets == nil {
-		kubelets = o.REST
-	}
+	kubelets := cmp.Or(o.Kubelets, o.REST)
 	get := func() *endpoints.View { return view }
 	c := &Cluster{scenario: s, client: client, custom: custom, cancel: cancel, view: view}
 	images := workload.Images{

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -44,7 +43,7 @@ func mdx(s *Scenario) {
 			CPUs: mdxWorkerCPUs, MemoryGiB: 256, Pods: 110, ServiceLevel: level,
 		})
 	}
-	key := newKey()
+	key := "sk-" + rand.Text()
 	s.Load = Load{
 		URL:        fmt.Sprintf("http://10.0.0.11:%d/v1/chat/completions", mdxGatewayPort),
 		Host:       mdxHost,
@@ -83,10 +82,4 @@ func mdxUserContainer() corev1.Container {
 			corev1.ResourceMemory: resource.MustParse("24Gi"),
 		}},
 	}
-}
-
-func newKey() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return "sk-" + hex.EncodeToString(b[:])
 }

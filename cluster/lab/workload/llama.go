@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -192,10 +193,7 @@ type chatRequest struct {
 
 // length is how many tokens the answer has, and why it ends there.
 func (r chatRequest) length() (tokens int, finish string) {
-	limit := r.MaxTokens
-	if limit == nil {
-		limit = r.MaxCompletionTokens
-	}
+	limit := cmp.Or(r.MaxTokens, r.MaxCompletionTokens)
 	if limit == nil || *limit < 1 {
 		return defaultTokens, "stop"
 	}
@@ -230,11 +228,8 @@ func (l *llama) chat(w http.ResponseWriter, r *http.Request) {
 	a := answer{
 		id:      "chatcmpl-" + l.pod + "-" + strconv.FormatInt(task, 10),
 		created: time.Now().Unix(),
-		model:   req.Model,
+		model:   cmp.Or(req.Model, l.model),
 		every:   l.timing.Token,
-	}
-	if a.model == "" {
-		a.model = l.model
 	}
 	a.tokens, a.finish = req.length()
 	for _, m := range req.Messages {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"log"
@@ -167,9 +168,7 @@ func (c *counting) WriteHeader(status int) {
 
 // Write implements http.ResponseWriter.
 func (c *counting) Write(p []byte) (int, error) {
-	if c.status == 0 {
-		c.status = http.StatusOK
-	}
+	c.status = cmp.Or(c.status, http.StatusOK)
 	n, err := c.ResponseWriter.Write(p)
 	c.bytes += n
 	return n, err

@@ -6,9 +6,10 @@
 package endpoints
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -21,6 +22,7 @@ import (
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 )
 
 // Endpoint is one address behind a service's port.
@@ -98,43 +100,31 @@ func (v *View) Services() []*corev1.Service {
 // without a name.
 func (v *View) Of(namespace, service, port string) []Endpoint {
 	mine := labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service})
-	slices, err := v.slices.EndpointSlices(namespace).List(mine)
+	all, err := v.slices.EndpointSlices(namespace).List(mine)
 	if err != nil {
 		return nil
 	}
 	var out []Endpoint
-	for _, s := range slices {
+	for _, s := range all {
 		for _, p := range s.Ports {
-			if p.Port == nil || value(p.Name, "") != port || value(p.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP {
+			if p.Port == nil || ptr.Deref(p.Name, "") != port || ptr.Deref(p.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP {
 				continue
 			}
 			for _, e := range s.Endpoints {
 				if len(e.Addresses) == 0 {
 					continue
 				}
-				ready := value(e.Conditions.Ready, true)
+				ready := ptr.Deref(e.Conditions.Ready, true)
 				out = append(out, Endpoint{
 					IP:          e.Addresses[0],
 					Port:        *p.Port,
 					Ready:       ready,
-					Serving:     value(e.Conditions.Serving, ready),
-					Terminating: value(e.Conditions.Terminating, false),
+					Serving:     ptr.Deref(e.Conditions.Serving, ready),
+					Terminating: ptr.Deref(e.Conditions.Terminating, false),
 				})
 			}
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].IP != out[j].IP {
-			return out[i].IP < out[j].IP
-		}
-		return out[i].Port < out[j].Port
-	})
+	slices.SortFunc(out, func(a, b Endpoint) int { return cmp.Or(cmp.Compare(a.IP, b.IP), cmp.Compare(a.Port, b.Port)) })
 	return out
-}
-
-func value[T any](p *T, otherwise T) T {
-	if p == nil {
-		return otherwise
-	}
-	return *p
 }
