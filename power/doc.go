@@ -9,7 +9,7 @@
 // openstack speak to a platform's API, redfish and ipmi to a server's management
 // controller; fence runs a ClusterLabs fence agent, vagrant the vagrant command,
 // exec the operator's own; wol sends magic packets. What a driver promises is
-// tested by power/internal/powertest; what several of them stand on is beside it.
+// tested by power/powertest; what several of them stand on is beside it.
 //
 // Here may live what holds for every mechanism. What may not: anything that
 // knows the Kubernetes API (a node comes in as a NodeRef), the screen, or one

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"lightsout/power"
+	"lightsout/power/powertest"
 )
 
 // tunnelled is a journal whose machines were all switched off with the same config file and
@@ -110,31 +110,12 @@ func (c *tunnelled) do(t *testing.T, uid string, a power.Action, nodes ...string
 	t.Helper()
 	r := c.restorer(t, uid)
 	defer r.close()
-	s, err := r.switcher(append(workers{"another-worker"}, nodes...))
+	s, err := r.switcher(append(powertest.Workers{"another-worker"}, nodes...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Annotations = nil
-	return s.Switch(t.Context(), power.Request{Action: a, Nodes: nodes}, typist{})
-}
-
-// workers are the nodes of a cluster, all of which run.
-type workers []string
-
-func (w workers) State(context.Context) (v power.ClusterState, err error) {
-	for _, n := range w {
-		v.Nodes = append(v.Nodes, power.Node{NodeRef: power.NodeRef{Name: n}, Ready: true, Schedulable: true})
-	}
-	return v, nil
-}
-
-func (w workers) FreshState(ctx context.Context) (power.ClusterState, error) { return w.State(ctx) }
-
-// typist agrees, and types what is to be typed.
-type typist struct{}
-
-func (typist) Ask(_ context.Context, q power.Question) (power.Answer, error) {
-	return power.Answer{Yes: true, Typed: q.Type}, nil
+	return s.Switch(t.Context(), power.Request{Action: a, Nodes: nodes}, powertest.Typist{})
 }
 
 // switchOff switches a node's machine off while the API server reveals this UID; empty if it

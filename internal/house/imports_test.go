@@ -55,6 +55,7 @@ var imports = map[string]string{
 	"power/driver/*":   "power power/internal/* internal/text",
 	"power/ssh":        "power power/internal/* internal/text",
 	"power/internal/*": "power power/internal/* internal/testenv",
+	"power/powertest":  "power power/internal/* internal/testenv",
 	"internal/outage":  "",
 	"internal/text":    "",
 	"internal/clock":   "",

@@ -1,7 +1,7 @@
 // Package driver brings the power drivers into the program: each has a folder
 // here and a line below, and registers itself (power.Register) with its section
 // of the configuration, of which example.yaml there is the example. What drivers
-// share is in power/internal, and what each must pass in power/internal/powertest.
+// share is in power/internal, and what each must pass in power/powertest.
 package driver
 
 import (

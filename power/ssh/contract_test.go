@@ -14,7 +14,7 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 // site is a node behind a bastion, and what may befall them.

@@ -12,8 +12,8 @@ import (
 	"lightsout/internal/testenv"
 	"lightsout/internal/text"
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/program"
+	"lightsout/power/powertest"
 )
 
 func TestMain(m *testing.M) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 // TestARealAgent speaks to fence_dummy, which is made of the same library as

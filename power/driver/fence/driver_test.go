@@ -14,9 +14,9 @@ import (
 
 	"lightsout/internal/testenv"
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/program"
 	"lightsout/power/internal/secret"
+	"lightsout/power/powertest"
 )
 
 func TestMain(m *testing.M) {

@@ -20,7 +20,7 @@ import (
 	"lightsout/internal/testenv"
 	"lightsout/power"
 	"lightsout/power/internal/fields"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 func TestMain(m *testing.M) {

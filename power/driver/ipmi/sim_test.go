@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 // TestAControllerThatOthersWrote speaks to OpenIPMI's simulator.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 // simulator is a running ipmi_sim (OpenIPMI; Debian's package openipmi): a controller that

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 func TestContract(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 var ctx = context.Background()

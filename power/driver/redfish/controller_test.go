@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

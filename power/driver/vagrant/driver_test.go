@@ -14,7 +14,7 @@ import (
 
 	"lightsout/internal/testenv"
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

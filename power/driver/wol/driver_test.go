@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
+	"lightsout/power/powertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

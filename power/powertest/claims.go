@@ -19,8 +19,8 @@ func Claims(t *testing.T, d power.Driver, a power.Action, m power.Machine) bool 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := power.Switcher{Fleet: f, Cluster: workers{m.Name}}
-	if err = s.Switch(t.Context(), power.Request{Action: a, Nodes: []string{m.Name}}, typist{}); err != nil && !errors.As(err, new(*power.ActionError)) {
+	s := power.Switcher{Fleet: f, Cluster: Workers{m.Name, "another-worker"}}
+	if err = s.Switch(t.Context(), power.Request{Action: a, Nodes: []string{m.Name}}, Typist{}); err != nil && !errors.As(err, new(*power.ActionError)) {
 		t.Errorf("lightsout was to try to %s %s: %v", power.Verb(a), m.Title(), err)
 	}
 	left, err := j.LeftOff()
@@ -43,24 +43,24 @@ func (o one) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, 
 	return o.m, nil
 }
 
-// workers is a cluster of a node and another worker.
-type workers struct{ node string }
+// Workers are the nodes of a cluster, all of which run.
+type Workers []string
 
-// State has two workers that run.
-func (c workers) State(context.Context) (v power.ClusterState, err error) {
-	for _, n := range []string{c.node, "another-worker"} {
+// State has every node Ready and schedulable.
+func (w Workers) State(context.Context) (v power.ClusterState, err error) {
+	for _, n := range w {
 		v.Nodes = append(v.Nodes, power.Node{NodeRef: power.NodeRef{Name: n}, Ready: true, Schedulable: true})
 	}
 	return v, nil
 }
 
 // FreshState is State.
-func (c workers) FreshState(ctx context.Context) (power.ClusterState, error) { return c.State(ctx) }
+func (w Workers) FreshState(ctx context.Context) (power.ClusterState, error) { return w.State(ctx) }
 
-// typist agrees to what may be agreed to.
-type typist struct{}
+// Typist agrees, and types what is to be typed.
+type Typist struct{}
 
 // Ask types what is to be typed.
-func (typist) Ask(_ context.Context, q power.Question) (power.Answer, error) {
+func (Typist) Ask(_ context.Context, q power.Question) (power.Answer, error) {
 	return power.Answer{Yes: true, Typed: q.Type}, nil
 }
