@@ -46,8 +46,8 @@ func openSurvey(m *Model) {
 // open shows the lines below a heading.
 func (d *handDialog) open(heading string) {
 	d.factsDialog = factsDialog{heading: heading, facts: d.show, copies: "1", copied: func() string { return d.lines[0].command }}
-	if n := len(d.lines); n > 1 {
-		d.copies = fmt.Sprintf("1 · 2 to %d copy the others", n)
+	for i := range d.lines[1:] {
+		d.copies += fmt.Sprintf(" · %d copy %d", i+2, i+2)
 	}
 	d.m.dialogs.open(d)
 }
