@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
-	"lightsout/internal/record"
 	"lightsout/internal/terminal"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -50,7 +48,7 @@ var demoScripts = func() map[string]demoScript {
 	return scripts
 }()
 
-// Pauses of the demo: between two keys, for reading a caption, at a question, and at the end.
+// Pauses of the demo: between two keys, for reading a caption at least, at a question, and at the end.
 const (
 	demoKey     = time.Second
 	demoCaption = 4 * time.Second
@@ -100,8 +98,8 @@ func (p demoPlayer) play(ctx context.Context, b terminal.Beside) {
 func (p *demoPlayer) experiment() bool {
 	script := demoScripts[p.scenario]
 	const keys = " (any key: you take over)"
-	return p.until(demoSettled) && p.say(script.begin+keys) && p.rest(demoCaption) &&
-		p.say("A trial runs a plan, judges it and keeps a record. Enter takes each step.") && p.rest(demoCaption) &&
+	return p.until(demoSettled) && p.read(script.begin+keys) &&
+		p.read("A trial runs a plan, judges it and keeps a record. Enter takes each step.") &&
 		p.key("t") && p.until(asked) && p.answer(p.scenario) &&
 		p.until(func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Verdict == "" }) &&
 		p.steps(script.steps) && p.verdict()
@@ -129,7 +127,7 @@ func (p *demoPlayer) steps(script []demoStep) bool {
 			if !p.result(script, said, t) {
 				return false
 			}
-			if said = t.Next; said < len(script) && !(p.announce(script[said].before, f) && p.rest(demoCaption)) {
+			if said = t.Next; said < len(script) && !p.announce(script[said].before, f) {
 				return false
 			}
 		case t.Waiting:
@@ -144,7 +142,7 @@ func (p *demoPlayer) steps(script []demoStep) bool {
 // announce shows the caption before a step, whose requests count from now on.
 func (p *demoPlayer) announce(caption string, f *view.Frame) bool {
 	p.load = demoLoad{failedBefore: f.Load.Totals.FailedSum()}
-	return p.say(caption)
+	return p.read(caption)
 }
 
 // result shows the caption after the step with that index, if it has one and is done.
@@ -152,7 +150,7 @@ func (p *demoPlayer) result(script []demoStep, step int, t *view.TrialView) bool
 	if step < 0 || step >= min(len(script), len(t.Steps)) || script[step].after == "" || t.Steps[step].State != view.StepDone {
 		return true
 	}
-	return p.say(p.load.result(script[step].after)) && p.rest(demoCaption)
+	return p.read(p.load.result(script[step].after))
 }
 
 // verdict shows the trial as a whole, and where its report is.
@@ -160,9 +158,7 @@ func (p *demoPlayer) verdict() bool {
 	if !p.rest(demoKey) || !p.key("T") {
 		return false
 	}
-	t := p.Frame().Trial
-	// The path comes last: a narrow screen cuts long text off.
-	return p.say(fmt.Sprintf("Verdict: %s. The table above compares expected and observed; q leaves. The report: %s", t.Verdict, filepath.Join(t.Dir, record.HTMLFile)))
+	return p.say(fmt.Sprintf("Verdict: %s. The table above compares expected and observed, and names the report.", p.Frame().Trial.Verdict))
 }
 
 // answer takes the choice with that label of the question that is being asked.
@@ -205,6 +201,12 @@ func demoSettled(f *view.Frame) bool {
 func (p *demoPlayer) say(text string) bool {
 	p.Send(tui.CaptionMsg(text))
 	return p.ctx.Err() == nil
+}
+
+// read shows a caption for as long as a hall takes to read it: three words a second, three quarters of
+// what readers alone take in (238 a minute: Brysbaert 2019).
+func (p *demoPlayer) read(caption string) bool {
+	return p.say(caption) && p.rest(max(demoCaption, time.Duration(len(strings.Fields(caption)))*time.Second/3))
 }
 
 // key presses a key.
