@@ -66,6 +66,8 @@ type Request struct {
 	Action Action
 	// Nodes are names of nodes; each stands once.
 	Nodes []string
+	// Drain: the question is about draining the nodes first, where they can be.
+	Drain bool
 	// Assumed is what earlier steps of a plan would do. It is for previews: it only makes the
 	// guards stricter.
 	Assumed Assumption

@@ -37,13 +37,11 @@ type Hits struct {
 	// LocalData are the pods with an emptyDir that a drain evicts: their contents go with
 	// them.
 	LocalData []cluster.Key
-	// Blockings are the disruption budgets that hold up a drain of the nodes now. BlockingsUnknown is
-	// why lightsout cannot tell; empty if it can.
-	Blockings        []place.Blocking
+	// BlockingsUnknown is why lightsout cannot tell whether a disruption budget blocks the drain; empty if it can.
 	BlockingsUnknown string
 
 	// What happens to those that are evicted and not replaced, and to those that
-	// are not evicted.
+	// are not evicted: bare are those without a controller, which a drain leaves.
 	stateful, bare, forever []cluster.Key
 	staying, evicted        int
 	// least and most are how long the evicted ones tolerate it.
@@ -93,17 +91,20 @@ func (f *Forecast) count() Hits {
 	}
 	for _, name := range names {
 		for _, p := range f.s.PodsOn(name) {
-			if p.Finished() || !p.Gone.IsZero() || f.drained != nil && !p.Drained() {
+			if p.Finished() || !p.Gone.IsZero() {
 				continue
 			}
-			h.Pods++
-			if p.LocalData && p.Drained() {
-				h.LocalData = append(h.LocalData, p.Key)
-			}
-			if f.drained == nil {
+			switch {
+			case f.drained == nil:
 				h.lose(p)
 				countPod(f.s, impacts, p)
+			case !p.Drained():
+				h.lose(p)
+				continue
+			case p.LocalData:
+				h.LocalData = append(h.LocalData, p.Key)
 			}
+			h.Pods++
 		}
 	}
 	for _, n := range f.already {
@@ -119,9 +120,10 @@ func (f *Forecast) count() Hits {
 	slices.SortFunc(h.Deployments, func(a, b Impact) int { return cmp.Or(last[a.already()]-last[b.already()], a.Key.Compare(b.Key)) })
 	h.ReadyWorkersLeft = survivors(f.s, f.away)
 	stay, _ := f.Staying()
-	h.Blockings = place.Blockings(f.s, names...)
-	h.BlockingsUnknown = cluster.WhyUnknown(f.s, cluster.KindBudget)
 	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay, Drained: f.drained})
+	if h.Pods -= h.Place.Held.Low; f.drained != nil {
+		h.BlockingsUnknown = cluster.WhyUnknown(f.s, cluster.KindBudget)
+	}
 	return h
 }
 

@@ -76,15 +76,18 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	if got := f.Sum(more).Text; !strings.HasSuffix(got, " · 10 pods stop · 2 Ready workers left (1 not heard yet)") {
 		t.Errorf("%q", got)
 	}
-	held := h
-	held.Blockings = []place.Blocking{{Key: key("db", "pg"), Pods: []cluster.Key{key("db", "pg-0")}, Nodes: []string{"kube-node3"}}}
-	unread := h
+	d := Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)
+	drained, held, unread := d.Hits(), h, h
+	o := *h.Place
+	o.Budgets, o.Blockings = []place.Budget{{Key: key("db", "pg"), Healthy: place.Range{Low: 1, High: 1}, Required: 2}}, []place.Blocking{
+		{Key: key("db", "pg"), Pods: []cluster.Key{key("db", "pg-0")}}, {Key: key("db", "slow"), Pods: []cluster.Key{key("db", "slow-0")}, Evicted: 1}}
+	held.Place = &o
 	unread.BlockingsUnknown = "the account may not list disruption budgets"
 	for what, lines := range map[string]struct {
 		got  []Line
 		want []string
 	}{
-		"sum": {[]Line{f.Sum(h)}, []string{"! 8 pods get no node · llm 8/16 · 1 StatefulSet pod hangs · 10 pods stop · 2 Ready workers left"}},
+		"sum": {[]Line{f.Sum(h)}, []string{"! 8 pods get no node · lasting: pg 0/1, llm 8/16 · 10 pods stop · 2 Ready workers left"}},
 		"hits": {h.Lines(), []string{
 			"! default/llm: 16 → 8 available, capacity 16 → 8, below minScale 16 (Knative)"}},
 		"follows": {f.FollowLines(h), []string{"NotReady 50s–1m00s after the last heartbeat (grace period 50s, assumed)",
@@ -93,11 +96,12 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		"won't": {f.WontLines(h), []string{"! db/pg-0 will hang in Terminating and not be replaced until its node returns (StatefulSet)",
 			"1 DaemonSet or static pod stays where it is and is not replaced",
 			"PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"}},
-		"held": {append([]Line{f.Sum(held)}, held.DrainLines()[0]), []string{
-			"! 8 pods get no node · llm 8/16 · 1 StatefulSet pod hangs · budget pg blocks a drain of kube-node3 · 10 pods stop · 2 Ready workers left",
-			"! budget db/pg blocks a drain of kube-node3 now: it holds db/pg-0"}},
-		"unread": {unread.DrainLines()[:1], []string{"! whether a disruption budget blocks a drain is unknown: the account may not list disruption budgets"}},
-		"drain":  {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
+		"held": {append([]Line{f.Sum(held)}, held.BudgetLines()...), []string{
+			"! 8 pods get no node · lasting: pg 0/1, llm 8/16 · budget pg blocks the drain · 10 pods stop · 2 Ready workers left",
+			"! budget db/pg requires 2 healthy pods, 1 is left", "! budget db/pg blocks the drain now: it holds db/pg-0",
+			"! budget db/slow will block the drain: it allows 1 of 2 evictions, and their replacements find no node"}},
+		"unread": {unread.BudgetLines(), []string{"! whether a disruption budget blocks the drain is unknown: the account may not list disruption budgets"}},
+		"drain":  {drained.BudgetLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
 	} {
 		if got := texts(lines.got); !slices.Equal(got, lines.want) {
 			t.Errorf("%s: %q\nwant %q", what, got, lines.want)
@@ -115,9 +119,10 @@ func TestADrainMovesPodsWhoseNodeStaysOn(t *testing.T) {
 		&cluster.Pod{Key: key("kube-system", "proxy"), Node: "kube-node3", Phase: "Running", OwnerKind: "DaemonSet", OwnerName: "proxy", UnreachableFor: -1})
 	f := Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)
 	got := texts(slices.Concat(lines(f), f.FollowLines(f.Hits()), f.WontLines(f.Hits())))
-	want := []string{"! 5 pods get no node · 5 pods are evicted · 3 Ready workers left",
+	want := []string{"! 5 pods get no node · lasting: pg 0/1, llm 12/16 · 5 pods are evicted · 3 Ready workers left",
 		"! db/pg: 1 pod Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.",
-		"! default/llm: 4 pods Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu."}
+		"! default/llm: 4 pods Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.",
+		"! db/bare is not evicted: no controller owns it"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -130,7 +135,7 @@ func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key("aaa", "llm"), Replicas: 3})
 	c.Pods = append(c.Pods, &cluster.Pod{Key: key("aaa", "llm-1"), Node: "kube-node4", Phase: "Pending", OwnerKind: "ReplicaSet", OwnerName: "llm-a", Deployment: "llm"})
 	got := texts(lines(Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0)))
-	want := []string{"! 4 pods get no node · default/llm 12/16 · 5 pods stop · 3 Ready workers left",
+	want := []string{"! 4 pods get no node · lasting: default/llm 12/16 · 5 pods stop · 3 Ready workers left",
 		"! default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)", "aaa/llm: already 0 of 3 available"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -151,7 +156,7 @@ func TestADrainDeletesTheDataOnlyOfPodsThatItEvicts(t *testing.T) {
 		p.Node, p.Phase, p.LocalData = "kube-node3", "Running", true
 		c.Pods = append(c.Pods, &p)
 	}
-	got := texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0).Hits().DrainLines())
+	got := texts(Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0).Hits().BudgetLines())
 	if want := []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}; !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -219,13 +224,16 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 	}
 	s := cluster.NewSnapshot(c)
 	f := Outage(s, []string{"kube-node4"}, nil, t0)
+	if got := f.Sum(f.Hits()).Text; got != "until replaced: llm 12/16 · 4 pods stop · 3 Ready workers left" {
+		t.Errorf("%q", got)
+	}
 	if got := texts(f.FollowLines(f.Hits())); !slices.Contains(got, "its pods are evicted 5m00s later (from each pod's own toleration)") ||
 		!slices.Contains(got, "all 4 replacements fit on the nodes left") {
 		t.Errorf("one node: %q", got)
 	}
 	f = Outage(s, []string{"kube-node2", "kube-node3", "kube-node4", "kube-cp1"}, nil, t0)
 	h := f.Hits()
-	if got := f.Sum(h).Text; got != "llm 4/16 · 12 pods stop · 1 Ready worker left" {
+	if got := f.Sum(h).Text; got != "lasting: llm 4/16 · 12 pods stop · 1 Ready worker left" {
 		t.Errorf("%q", got)
 	}
 	if got := texts(f.FollowLines(h)); len(got) != 2 || got[1] != "nothing to replace" {

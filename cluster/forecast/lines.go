@@ -195,10 +195,10 @@ func (f *Forecast) stopped() bool {
 }
 
 // WontLines lists, one sentence each, events that somebody may hope for but that will
-// not happen: pods are not replaced, not evicted, not protected, or do not move back. h
+// not happen: pods are not replaced, not evicted, not protected, or do not move back; of a drain, those that it leaves. h
 // is f.Hits().
 func (f *Forecast) WontLines(h Hits) []Line {
-	if len(f.Nodes) == 0 || h.Unread != "" {
+	if len(f.Nodes)+len(f.drained) == 0 || h.Unread != "" {
 		return nil
 	}
 	var out []Line
@@ -210,6 +210,10 @@ func (f *Forecast) WontLines(h Hits) []Line {
 		case len(who) > 1:
 			say(fmt.Sprintf("%d pods %s: %s", len(who), many, some(who)))
 		}
+	}
+	if len(f.drained) > 0 {
+		each(h.bare, "is not evicted: no controller owns it", "are not evicted, as no controller owns them")
+		return out
 	}
 	stopped := f.stopped()
 	if f.zoneRule != "" {

@@ -11,9 +11,9 @@ import (
 	"lightsout/internal/text"
 )
 
-// Sum is the outage, or the drain, in one line, the worst first: pods that get no node, deployments that fall
-// below their minimum, pods that hang, a budget that blocks a drain, what stops or is evicted, and what is left.
-// h is f.Hits(), for which the caller may count the workers, and leave out the budgets if there is no drain.
+// Sum is the outage, or the drain, in one line, the worst first: pods that get no node, workloads that lack pods
+// as long as the nodes stay away, deployments that fall below their minimum until then, a budget that blocks the
+// drain, what stops or is evicted, and what is left. h is f.Hits(), for which the caller may count the workers.
 func (f *Forecast) Sum(h Hits) Line {
 	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
 	if h.Unheard > 0 {
@@ -27,12 +27,8 @@ func (f *Forecast) Sum(h Hits) Line {
 		parts = append(parts, ranged(n)+text.Noun(n.High, " gets no node", " get no node"))
 	}
 	parts = append(parts, h.short()...)
-	if n := len(h.stateful); n > 0 && !f.stopped() {
-		parts = append(parts, text.Count(n, "StatefulSet pod hangs", "StatefulSet pods hang"))
-	}
-	if len(h.Blockings) > 0 {
-		b := h.Blockings[0]
-		parts = append(parts, "budget "+b.Name+" blocks a drain of "+text.List(b.Nodes))
+	if len(h.Place.Blockings) > 0 {
+		parts = append(parts, "budget "+h.Place.Blockings[0].Name+" blocks the drain")
 	}
 	bad, goes := len(parts) > 0, text.Count(h.Pods, "pod stops", "pods stop")
 	if len(f.drained) > 0 {
@@ -41,43 +37,70 @@ func (f *Forecast) Sum(h Hits) Line {
 	return Line{Text: strings.Join(append(parts, goes, left), " · "), Warn: bad}
 }
 
-// shortShown bounds the deployments that a sum names.
-const shortShown = 3
-
-// short names the deployments that fall below their minimum, those with the smallest share of their pods
-// first: "model 0/3", with their namespace if another one on the nodes has the name.
+// short names the workloads that lack pods for good, and the deployments that fall further, below their minimum,
+// until their pods are replaced.
 func (h Hits) short() (out []string) {
-	below := slices.DeleteFunc(slices.Clone(h.Deployments), func(d Impact) bool { return !d.BelowMinimum })
-	slices.SortStableFunc(below, func(a, b Impact) int {
-		return cmp.Compare(a.AvailableAfter*max(b.Wanted, 1), b.AvailableAfter*max(a.Wanted, 1))
-	})
-	for i, d := range below {
-		if i == shortShown {
-			return append(out, text.Count(len(below)-i, "more deployment short", "more deployments short"))
+	var lasting, passing []place.Workload
+	for _, w := range h.Place.Workloads {
+		if w.Lacks() {
+			lasting = append(lasting, w)
 		}
-		name := d.Name
-		if slices.ContainsFunc(h.Deployments, func(x Impact) bool { return x.Name == name && x.Namespace != d.Namespace }) {
-			name = d.Key.String()
-		}
-		out = append(out, fmt.Sprintf("%s %d/%d", name, d.AvailableAfter, d.Wanted))
 	}
-	return out
+	for _, d := range h.Deployments {
+		if w := h.Place.Of(d.Key); d.BelowMinimum && (!w.Lacks() || d.AvailableAfter < w.After.Low) {
+			passing = append(passing, place.Workload{Key: d.Key, After: place.Range{Low: d.AvailableAfter, High: d.AvailableAfter}, Running: d.Wanted})
+		}
+	}
+	return append(h.shares("lasting: ", lasting), h.shares("until replaced: ", passing)...)
 }
 
-// DrainLines describes the effect of draining the nodes first.
-func (h Hits) DrainLines() (out []Line) {
+// sharesShown bounds the workloads that a sum names.
+const sharesShown = 3
+
+// shares lists what workloads have left, the smallest share first: "lasting: model 0/3", with the namespace if
+// another one that the outage hits has the name. It is empty if there are none.
+func (h Hits) shares(title string, all []place.Workload) (out []string) {
+	slices.SortStableFunc(all, func(a, b place.Workload) int {
+		return cmp.Compare(a.After.Low*max(b.Running, 1), b.After.Low*max(a.Running, 1))
+	})
+	for i, w := range all {
+		if i == sharesShown {
+			out = append(out, fmt.Sprintf("%d more", len(all)-i))
+			break
+		}
+		name := w.Name
+		if slices.ContainsFunc(h.Place.Workloads, func(x place.Workload) bool { return x.Name == name && x.Namespace != w.Namespace }) {
+			name = w.Key.String()
+		}
+		out = append(out, fmt.Sprintf("%s %v/%d", name, w.After, w.Running))
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return []string{title + strings.Join(out, ", ")}
+}
+
+// BudgetLines name the disruption budgets that the outage breaks, or that block the drain, and the data that the
+// drain deletes.
+func (h Hits) BudgetLines() (out []Line) {
 	say := func(format string, args ...any) {
 		out = append(out, Line{Text: fmt.Sprintf(format, args...), Warn: true})
 	}
 	if h.BlockingsUnknown != "" {
-		say("whether a disruption budget blocks a drain is unknown: %s", h.BlockingsUnknown)
+		say("whether a disruption budget blocks the drain is unknown: %s", h.BlockingsUnknown)
 	}
-	for i, b := range h.Blockings {
-		if i == impactsShown {
-			say("and %d more budgets", len(h.Blockings)-i)
-			break
+	for _, b := range h.Place.Budgets {
+		say("budget %s requires %s, %v %s left", b.Key, text.Count(b.Required, "healthy pod", "healthy pods"), b.Healthy, text.Noun(b.Healthy.High, "is", "are"))
+	}
+	for _, b := range h.Place.Blockings {
+		if b.Evicted == 0 {
+			say("budget %s blocks the drain now: it holds %s", b.Key, some(b.Pods))
+			continue
 		}
-		say("budget %s blocks a drain of %s now: it holds %s", b.Key, text.List(b.Nodes), some(b.Pods))
+		say("budget %s will block the drain: it allows %d of %d evictions, and their replacements find no node", b.Key, b.Evicted, b.Evicted+len(b.Pods))
+	}
+	if n := len(out) - impactsShown; n > 0 {
+		out = append(out[:impactsShown], Line{Text: fmt.Sprintf("and %d more budgets", n), Warn: true})
 	}
 	if n := len(h.LocalData); n > 0 {
 		say("draining deletes the emptyDir data of %s: %s", text.Count(n, "pod", "pods"), some(h.LocalData))
@@ -85,16 +108,13 @@ func (h Hits) DrainLines() (out []Line) {
 	return out
 }
 
-// Holder names the disruption budget that keeps a pod of a node from being evicted now; empty if none is
-// known.
-func Holder(s *cluster.Snapshot, node string, pod cluster.Key) string {
-	if s == nil {
+// Holder names the disruption budget that keeps a pod from being evicted now; empty if none is known.
+func Holder(s *cluster.Snapshot, pod cluster.Key) string {
+	if s == nil || s.Pod(pod) == nil {
 		return ""
 	}
-	for _, b := range place.Blockings(s, node) {
-		if slices.Contains(b.Pods, pod) {
-			return b.Name
-		}
+	for _, k := range place.Holding(s, s.Pod(pod)) {
+		return k.Name
 	}
 	return ""
 }

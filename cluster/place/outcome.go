@@ -57,6 +57,9 @@ type Outcome struct {
 	Workloads []Workload
 	// Budgets lists, by key, the disruption budgets that the outage violates.
 	Budgets []Budget
+	// Held is how many pods a drain does not evict, because of the disruption budgets in Blockings, by key.
+	Held      Range
+	Blockings []Blocking
 	// Moved is how many new pods get a node in one of the runs.
 	Moved int
 	// Unknown lists, one sentence each, what the forecast could not take into account.
@@ -118,6 +121,11 @@ type Workload struct {
 	Attached []Attachment `json:"attached,omitempty"`
 }
 
+// Lacks reports whether some of its pods may not run in the end: because of the outage if it lost or ended any.
+func (w *Workload) Lacks() bool {
+	return w.After.Low < w.Running && w.Pending.High+w.Missing.High+w.Stuck.High+w.Over.High+w.Orphans.High > 0
+}
+
 // Budget is a PodDisruptionBudget that requires more healthy pods than are left.
 type Budget struct {
 	cluster.Key
@@ -148,7 +156,7 @@ func (w *World) Lose(names []string, o Options) *Outcome {
 		of: map[cluster.Key]*Workload{}, reasons: map[cluster.Key]map[string]int{}, budgets: map[*budget]Range{}}
 	for _, i := range lost {
 		for _, p := range w.nodes[i].pods {
-			if !p.ending {
+			if _, moves := w.moves(p); moves || w.dead[i] && !p.ending {
 				s.lost[p.class]++
 				if !p.serves {
 					s.ill[p.class]++
@@ -221,6 +229,9 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all tally) {
 		}
 		return t
 	}
+	for _, i := range r.held {
+		r.fates.of(i.class).placed++ // where it is
+	}
 	for c, f := range r.fates {
 		of(c).add(f)
 		all.add(f)
@@ -272,9 +283,11 @@ func (s *sum) take(r *run, first bool) {
 	s.explain(r)
 	s.attach(r)
 	s.protect(r)
+	s.o.Held = s.o.Held.with(len(r.held), first)
 	if !first {
 		return
 	}
+	s.hold(r)
 	for _, pods := range r.more {
 		for _, p := range pods {
 			if !r.gone[p] {
@@ -334,6 +347,9 @@ func (s *sum) finish(orders int) *Outcome {
 	o.Likely = s.at(orders / 2)
 	if orders >= 2*rare {
 		o.Pending = Range{s.at(rare - 1), s.at(orders - rare)}
+	}
+	if o.Held.Low == 0 {
+		o.Blockings = nil // some order of the evictions succeeds
 	}
 	for _, c := range s.w.classes {
 		o.Waiting += c.waiting

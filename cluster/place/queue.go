@@ -34,7 +34,7 @@ func (r *run) play(evicted []int) {
 				i := r.item(p.class, after)
 				i.lost = p
 				r.queue = append(r.queue, i)
-			} else {
+			} else if r.dead[p.node] {
 				r.fates.keep(p)
 			}
 		}
@@ -113,7 +113,7 @@ func (r *run) arrive(all bool) {
 	for _, i := range first {
 		r.wave = i.wave()
 		if i.lost != nil {
-			r.evict(i.lost, i.ready)
+			r.evict(i)
 		} else {
 			fresh = append(fresh, i)
 		}
@@ -165,4 +165,5 @@ func (r *run) try(i *item) {
 		return
 	}
 	f.placed++
+	r.restored(i.class)
 }

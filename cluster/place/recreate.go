@@ -102,8 +102,13 @@ func (r *run) item(c *class, at time.Duration) *item {
 const backoff = 10 * time.Second
 
 // evict deletes a pod, which hangs on a lost node until that returns unless the node is out of
-// service, and creates its successor.
-func (r *run) evict(p *pod, at time.Duration) {
+// service, and creates its successor. It does nothing if a budget refuses that.
+func (r *run) evict(i *item) {
+	p := i.lost
+	if !r.disrupt(p) {
+		r.held = append(r.held, i)
+		return
+	}
 	r.spend(p.class, -1)
 	if r.frees(p.node) {
 		r.remove(p)
@@ -115,7 +120,7 @@ func (r *run) evict(p *pod, at time.Duration) {
 			return
 		}
 	}
-	r.replace(p.class, at)
+	r.replace(p.class, i.ready)
 }
 
 // holder returns the node to which the volumes of a class stay attached, because one of its pods
@@ -142,6 +147,7 @@ func (r *run) replace(c *class, at time.Duration) {
 		r.replaceJob(c, at)
 	default:
 		f.orphans++
+		r.restored(c) // its owner may replace it
 	}
 }
 

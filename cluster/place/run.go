@@ -34,6 +34,9 @@ type run struct {
 	jobs map[cluster.Key]*jobState
 	// spent is what the quotas have given.
 	spent map[*corev1.ResourceQuota]corev1.ResourceList
+	// disruptions is by how many healthy pods each budget has fewer, evicted how many the drain has evicted.
+	disruptions map[*budget]int32
+	evicted     map[*budget]int
 
 	queue  []*item  // pods that the scheduler will see
 	ready  []*item  // pods that it sees now
@@ -41,6 +44,7 @@ type run struct {
 	sorted bool     // the queue is sorted
 	asleep []*item  // pods that found no node
 	unmade []*item  // pods that a quota forbids
+	held   []*item  // drained pods that the API server does not evict
 	fates  fates
 	// fits are the nodes that fit the pod that is scheduled now, and scores their scores.
 	fits   []int
@@ -61,7 +65,7 @@ func (w *World) newRun(seed uint64) *run {
 	return &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
 		version: 1, gone: map[*pod]bool{}, hangs: map[*pod]bool{}, more: map[int][]*pod{},
 		active: map[int][]*counter{}, jobs: map[cluster.Key]*jobState{},
-		spent: map[*corev1.ResourceQuota]corev1.ResourceList{}, fates: fates{}}
+		spent: map[*corev1.ResourceQuota]corev1.ResourceList{}, disruptions: map[*budget]int32{}, evicted: map[*budget]int{}, fates: fates{}}
 }
 
 // of returns the current counts of a counter.

@@ -78,6 +78,7 @@ type pod struct {
 	// ending: the pod is being deleted, and its node is down and cannot confirm that.
 	ending bool
 	serves bool
+	starts bool          // its phase is Pending
 	waits  bool          // the run gave it a node, where it waits for its volume
 	stays  time.Duration // how long it tolerates a node that is down; negative is for ever
 	static bool
@@ -206,7 +207,7 @@ func (w *World) addPod(p *cluster.Pod) {
 		}
 		return
 	}
-	w.pods = append(w.pods, pod{class: c, node: at, name: p.Name, created: p.Created, ending: ending, serves: p.Serving(), stays: p.UnreachableFor, static: p.Static})
+	w.pods = append(w.pods, pod{class: c, node: at, name: p.Name, created: p.Created, ending: ending, serves: p.Serving(), starts: p.Phase == string(corev1.PodPending), stays: p.UnreachableFor, static: p.Static})
 	x := &w.pods[len(w.pods)-1]
 	c.pods, w.nodes[at].pods = append(c.pods, x), append(w.nodes[at].pods, x)
 }

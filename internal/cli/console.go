@@ -32,9 +32,6 @@ type console struct {
 	confirm string
 	// dryRun answers every question with yes: lightsout switches nothing.
 	dryRun bool
-	// prefer is the choice that is taken where it is offered, instead of the
-	// first that is not the safe one.
-	prefer string
 	// lanes limits the printed timeline; nil is all of it.
 	lanes []view.Lane
 
@@ -93,9 +90,6 @@ func (c *console) answer(ctx context.Context, e *session.Session, q view.Questio
 		fmt.Fprintln(c.out, line)
 	}
 	choice := q.Choices[min(1, len(q.Choices)-1)]
-	if i := slices.IndexFunc(q.Choices, func(x view.Choice) bool { return x.ID == c.prefer }); i >= 0 {
-		choice = q.Choices[i]
-	}
 	if q.Kind == view.QuestionDrain && c.in == nil { // nobody can answer: the node is left on
 		choice = q.Choices[len(q.Choices)-1]
 	}

@@ -52,10 +52,7 @@ func newPowerCommand(o *options) *cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error {
 				c := newConsole(yes, confirm)
 				c.dryRun = o.dryRun
-				if drain {
-					c.prefer = view.ChoiceDrain
-				}
-				return powerSwitch(cmd.Context(), *o, a.action, args, c, wait)
+				return powerSwitch(cmd.Context(), *o, view.AskPower{Action: a.action, Nodes: args, Drain: drain}, c, wait)
 			},
 		}
 		o.clusterFlags(c)
@@ -82,7 +79,8 @@ func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) 
 
 // powerSwitch does one action by the same session, guards and questions as the
 // screen.
-func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console, wait time.Duration) (err error) {
+func powerSwitch(ctx context.Context, o options, ask view.AskPower, c *console, wait time.Duration) (err error) {
+	action, nodes := ask.Action, ask.Nodes
 	o.noLoad, o.powersOn = true, action == power.ActionOn
 	s, err := newApp(o)
 	if err != nil {
@@ -119,7 +117,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 			}
 		}
 		fmt.Printf("polling the cluster and %s: up to 30 s if something does not answer\n", text.List(nodes))
-		s.session.Send(view.AskPower{Action: action, Nodes: nodes})
+		s.session.Send(ask)
 		before := c.asked
 		var failed []string
 		err = c.show(ctx, s.session, func(f *view.Frame) bool {

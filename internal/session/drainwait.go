@@ -46,7 +46,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	if held != was && held != "" {
 		f := view.Facts{Reported: held}
 		if pods := p.HeldPods(); len(pods) > 0 { // the API server names the budget only in a sentence
-			f.Name, f.Budget = pods[0].Name, forecast.Holder(r.snapshot, n.node, pods[0])
+			f.Name, f.Budget = pods[0].Name, forecast.Holder(r.snapshot, pods[0])
 		}
 		n.holder = f.Budget
 		r.say(view.NewEvent(view.CodeDrainHeld, n.node, f))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -15,7 +17,10 @@ import (
 // the guards found: first what a typed confirmation is for and the sum, then the warnings, then the rest,
 // and last the machines. also are further lines. It is safe for concurrent use.
 func (w *switching) question(p power.Question, also ...view.Line) view.Question {
-	verb := view.SwitchVerb(p.Action)
+	verb, drains := view.SwitchVerb(p.Action), p.Drain && p.CanDrain
+	if drains {
+		verb = drainFirst
+	}
 	q := view.Question{Kind: view.QuestionSwitch, Title: verb + " " + who(p.Nodes) + "?", Refused: p.Refused(), Type: p.Type}
 	for _, f := range p.Changed {
 		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + f.Text, Command: f.Command})
@@ -25,13 +30,22 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 	}
 	parts := []part{{"", findingLines(p, false)}}
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
-		f := forecast.Outage(s.WithCordoned(p.Assumed.Cordoned), p.Nodes, p.Down, w.now())
-		h := f.Hits()
-		h.ReadyWorkersLeft, h.Unheard = p.Left+p.Awaited, p.Awaited // the guard knows of machines that are off before the API server
-		if !p.CanDrain {
-			h.Blockings, h.BlockingsUnknown, h.LocalData = nil, "", nil
+		foresee := func(of func(*cluster.Snapshot, []string, []string, time.Time) *forecast.Forecast) (view.Line, []part) {
+			f := of(s.WithCordoned(p.Assumed.Cordoned), p.Nodes, p.Down, w.now())
+			h := f.Hits()
+			h.ReadyWorkersLeft, h.Unheard = p.Left+p.Awaited, p.Awaited // the guard knows of machines that are off before the API server
+			return forecastParts(f, h)
 		}
-		sum, more := forecastParts(f, h)
+		sum, more := foresee(forecast.Outage)
+		if p.CanDrain {
+			drained, rest := foresee(forecast.Drain)
+			if drains {
+				sum, more = drained, append(rest, part{"", []view.Line{{Text: drainCourse + " Then it shuts the machines down."}}})
+			} else {
+				drained.Text = "drained first: " + drained.Text
+				more = append(more, part{drainFirst + ":", append([]view.Line{drained}, rest[0].lines...)})
+			}
+		}
 		q.Lines, parts = append(q.Lines, sum), append(parts, more...)
 	}
 	parts = append(parts, part{"Also:", also}, part{"Machines:", w.machineLines(p)})
@@ -52,7 +66,10 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 	}
 	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: no}, {ID: view.ChoiceYes, Label: verb + " " + text.Count(len(p.Nodes), "node", "nodes")}}
 	if p.CanDrain {
-		q.Choices = append(q.Choices, view.Choice{ID: view.ChoiceDrain, Label: "Drain, then shut down"})
+		q.Choices = append(q.Choices, view.Choice{ID: view.ChoiceDrain, Label: drainFirst})
+	}
+	if drains {
+		q.Choices = slices.Delete(q.Choices, 1, 2)
 	}
 	return q
 }
@@ -140,11 +157,17 @@ func (w *switching) routeText(a power.Action, b power.Binding) string {
 	return text
 }
 
-// forecastParts is the forecast in a question: its sum, what a drain meets, the actions of the control
+// drainFirst names a drain with a shutdown after it, and drainCourse is what a drain does.
+const (
+	drainFirst  = "Drain, then shut down"
+	drainCourse = "lightsout cordons first, then evicts the pods, as kubectl drain does: budgets may block it."
+)
+
+// forecastParts is the forecast in a question: its sum, the budgets and what a drain loses, the actions of the control
 // plane, what hangs, the pods that stop when the nodes go off, and the uncertainties.
 func forecastParts(f *forecast.Forecast, h forecast.Hits) (sum view.Line, parts []part) {
 	return viewLines([]forecast.Line{f.Sum(h)})[0], []part{
-		{"", viewLines(h.DrainLines())},
+		{"", viewLines(h.BudgetLines())},
 		{"What Kubernetes does next:", viewLines(f.FollowLines(h))},
 		{"What Kubernetes does not do for you:", viewLines(f.WontLines(h))},
 		{"What stops now:", viewLines(h.Lines())}}
@@ -155,7 +178,7 @@ func (r *drains) drainLines(nodes []string) []view.Line {
 	f := forecast.Drain(r.snapshot, nodes, r.machines.down(), r.now())
 	sum, parts := forecastParts(f, f.Hits())
 	return append(append([]view.Line{sum}, worstFirst(parts)...),
-		view.Line{Text: "lightsout cordons first, then evicts the pods, as kubectl drain does: budgets may block it. The machines stay on."})
+		view.Line{Text: drainCourse + " The machines stay on."})
 }
 
 func viewLines(lines []forecast.Line) (out []view.Line) {
@@ -172,8 +195,7 @@ func viewLines(lines []forecast.Line) (out []view.Line) {
 // outlook is the forecast for switching off the nodes.
 func outlook(f *forecast.Forecast) (out []string) {
 	h := f.Hits()
-	h.Blockings = nil
-	for _, l := range slices.Concat([]forecast.Line{f.Sum(h)}, h.Lines(), f.FollowLines(h), f.WontLines(h)) {
+	for _, l := range slices.Concat([]forecast.Line{f.Sum(h)}, h.BudgetLines(), h.Lines(), f.FollowLines(h), f.WontLines(h)) {
 		out = append(out, l.Text)
 	}
 	return out

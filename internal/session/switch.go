@@ -160,7 +160,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	x.cancel = cancel
 	w.requests = append(w.requests, x)
 	r := power.Request{
-		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
+		Action: a.Action, Nodes: slices.Clone(a.Nodes), Drain: a.Drain, While: while,
 		Acting: x.acting,
 		Report: func(p power.Progress) { w.post(func() { x.progress(p) }) },
 	}

@@ -24,10 +24,11 @@ const (
 
 // Intents.
 type (
-	// AskPower asks for a question about switching the named nodes.
+	// AskPower asks for a question about switching the named nodes; with Drain, about draining them first.
 	AskPower struct {
 		Action power.Action
 		Nodes  []string
+		Drain  bool
 	}
 	// AskNodes asks for something to be done to nodes without their machines; the session
 	// asks before a drain.
