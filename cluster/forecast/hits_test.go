@@ -97,7 +97,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 			"1 DaemonSet or static pod stays where it is and is not replaced",
 			"PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"}},
 		"held": {append([]Line{f.Sum(held)}, held.BudgetLines()...), []string{
-			"! 8 pods get no node · lasting: pg 0/1, llm 8/16 · budget pg blocks the drain · 10 pods stop · 2 Ready workers left",
+			"! 8 pods get no node · lasting: pg 0/1, llm 8/16 · 10 pods stop · 2 Ready workers left",
 			"! budget db/pg requires 2 healthy pods, 1 is left", "! budget db/pg blocks the drain now: it holds db/pg-0",
 			"! budget db/slow will block the drain: it allows 1 of 2 evictions, and their replacements find no node"}},
 		"unread": {unread.BudgetLines(), []string{"! whether a disruption budget blocks the drain is unknown: the account may not list disruption budgets"}},

@@ -12,8 +12,7 @@ import (
 )
 
 // Sum is the outage, or the drain, in one line, the worst first: pods that get no node, workloads that lack pods
-// as long as the nodes stay away, deployments that fall below their minimum until then, a budget that blocks the
-// drain, what stops or is evicted, and what is left. h is f.Hits(), for which the caller may count the workers.
+// as long as the nodes stay away, deployments that fall below their minimum until then, what stops or is evicted, and what is left. h is f.Hits(), for which the caller may count the workers.
 func (f *Forecast) Sum(h Hits) Line {
 	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
 	if h.Unheard > 0 {
@@ -27,10 +26,7 @@ func (f *Forecast) Sum(h Hits) Line {
 		parts = append(parts, ranged(n)+text.Noun(n.High, " gets no node", " get no node"))
 	}
 	parts = append(parts, h.short()...)
-	if len(h.Place.Blockings) > 0 {
-		parts = append(parts, "budget "+h.Place.Blockings[0].Name+" blocks the drain")
-	}
-	bad, goes := len(parts) > 0, text.Count(h.Pods, "pod stops", "pods stop")
+	bad, goes := len(parts)+len(h.Place.Blockings) > 0, text.Count(h.Pods, "pod stops", "pods stop")
 	if len(f.drained) > 0 {
 		goes = text.Count(h.Pods, "pod is evicted", "pods are evicted")
 	}

@@ -9,6 +9,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // The operator cordons, drains and uncordons a node whose machine stays on.
@@ -29,6 +30,11 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 		t.Errorf("the question does not begin with its sum:\n%s", questionText(q))
 	}
 	w.x.answer(view.QuestionDrain, view.ChoiceYes)
+	q, err := w.x.Preview(t.Context(), view.AskPower{Action: power.ActionShutdown, Nodes: workers[2:3], Drain: true}, power.Assumption{})
+	if text := questionText(&q); err != nil || q.Title != "Drain, then shut down "+workers[2]+"?" || len(q.Choices) != 2 || q.Choices[1].ID != view.ChoiceDrain ||
+		!strings.Contains(q.Lines[0].Text, "4 pods are evicted") || strings.Contains(text, "pods stop") {
+		t.Errorf("%v, %q, %v:\n%s", err, q.Title, q.Choices, text)
+	}
 	f := w.x.frame("the end of the drain", func(f *view.Frame) bool { return hasCode(f, view.CodeDrained, "kube-node3") })
 	if !hasCode(f, view.CodeCordoned, "kube-node4") || f.Power["kube-node3"].LeftOff {
 		t.Errorf("the machine is off, or the timeline has no cordon: %+v", f.Power["kube-node3"])

@@ -206,7 +206,7 @@ func (w *switching) preview(ctx context.Context, a view.AskPower, assumed power.
 	if w.switcher == nil {
 		return power.Question{}, w.missing()
 	}
-	return w.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
+	return w.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Drain: a.Drain, Assumed: assumed})
 }
 
 // Preview returns the question before switching the machines. It is safe for concurrent
