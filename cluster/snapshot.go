@@ -95,14 +95,14 @@ func (s *Snapshot) Contents() Contents {
 
 // WithCordoned returns the Snapshot as it would be with these nodes cordoned: the same one if all
 // are. The other one does not know the connection (see Contact and Ahead).
-func (s *Snapshot) WithCordoned(names []string) *Snapshot {
+func (s *Snapshot) WithCordoned(names []string, cordoned bool) *Snapshot {
 	changed := false
 	c := s.Contents()
 	c.Nodes = slices.Clone(c.Nodes)
 	for i, n := range c.Nodes {
-		if slices.Contains(names, n.Name) && !n.Unschedulable {
+		if slices.Contains(names, n.Name) && n.Unschedulable != cordoned {
 			x := *n
-			x.Unschedulable, changed = true, true
+			x.Unschedulable, changed = cordoned, true
 			c.Nodes[i] = &x
 		}
 	}

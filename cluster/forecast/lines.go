@@ -128,8 +128,14 @@ func (h Hits) placeLines() (out []Line) {
 	if o.Missing.High > 0 && o.Homeless().High > 0 {
 		warn("a quota keeps %s from being created", ranged(o.Missing))
 	}
-	if o.Victims.High > 0 {
-		warn("preemption ends %s of lower priority", ranged(o.Victims))
+	var ends []string
+	for _, w := range o.Workloads {
+		if w.Preempted.High > 0 {
+			ends = append(ends, place.Victim{Workload: w.Key, Pods: w.Preempted, By: w.By}.String())
+		}
+	}
+	if len(ends) > 0 {
+		warn("preemption %s", strings.Join(ends, "; "))
 	}
 	if o.Over.High > 0 {
 		warn("a Job fails, because it exceeds its backoffLimit: %s end with it", ranged(o.Over))

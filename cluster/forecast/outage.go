@@ -145,7 +145,7 @@ func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 
 // Drain forecasts a drain of nodes that stay on; off is Outage's. Its Nodes are none: nobody goes down.
 func Drain(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
-	f := Outage(s.WithCordoned(nodes), nil, off, at)
+	f := Outage(s.WithCordoned(nodes, true), nil, off, at)
 	f.drained = nodes
 	return f
 }

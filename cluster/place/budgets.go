@@ -24,7 +24,7 @@ func Holding(s *cluster.Snapshot, p *cluster.Pod) (out []cluster.Key) {
 	if !p.Drained() || p.Finished() || !p.Gone.IsZero() || p.Phase == string(corev1.PodPending) || p.Labels == "" {
 		return nil
 	}
-	set, spent := parseLabels(p.Labels), false
+	set, spent := ParseLabels(p.Labels), false
 	for _, o := range s.Objects(cluster.KindBudget) {
 		b, ok := o.Value.(*policyv1.PodDisruptionBudget)
 		if !ok || o.Namespace != p.Namespace || !selector(b.Spec.Selector).Matches(set) {

@@ -69,7 +69,7 @@ func TestABudgetThatBlocksInTheCourseOfADrain(t *testing.T) {
 		guard(c, "db", 3, 2)
 		c.Objects[len(c.Objects)-1].Value.(*policyv1.PodDisruptionBudget).Status.DisruptionsAllowed = 1
 		drained := []string{"a", "b"}
-		got := New(cluster.NewSnapshot(*c).WithCordoned(drained)).Lose(nil, Options{Drained: drained})
+		got := New(cluster.NewSnapshot(*c).WithCordoned(drained, true)).Lose(nil, Options{Drained: drained})
 		if len(got.Blockings) == 1 && len(got.Blockings[0].Pods) == 1 {
 			got.Blockings[0].Pods = nil // which one is chance
 		}

@@ -148,13 +148,13 @@ func (w *World) classOf(p *cluster.Pod) *class {
 
 func (c *class) labelSet() labels.Set {
 	if c.set == nil {
-		c.set = parseLabels(c.labels)
+		c.set = ParseLabels(c.labels)
 	}
 	return c.set
 }
 
-// parseLabels reads "a=b,c=d".
-func parseLabels(text string) labels.Set {
+// ParseLabels reads the labels of a cluster.Node or Pod, "a=b,c=d".
+func ParseLabels(text string) labels.Set {
 	out := labels.Set{}
 	for pair := range strings.SplitSeq(text, ",") {
 		if k, v, ok := strings.Cut(pair, "="); ok {

@@ -32,6 +32,9 @@ func (r Range) Minus(o Range) Range {
 	return Range{min(low, high), max(low, high)}
 }
 
+// Plus returns the sum.
+func (r Range) Plus(o Range) Range { return Range{r.Low + o.Low, r.High + o.High} }
+
 func (r Range) with(n int, first bool) Range {
 	if first {
 		return Range{n, n}
@@ -80,6 +83,11 @@ type Losses struct {
 	Orphans Range `json:"orphans"`
 }
 
+// Each combines each count with that of o.
+func (l Losses) Each(do func(a, b Range) Range, o Losses) Losses {
+	return Losses{do(l.Pending, o.Pending), do(l.Missing, o.Missing), do(l.Stuck, o.Stuck), do(l.Over, o.Over), do(l.Orphans, o.Orphans)}
+}
+
 // take adds the result of a run.
 func (l *Losses) take(t tally, first bool) {
 	l.Pending, l.Missing = l.Pending.with(t.pending, first), l.Missing.with(t.missing, first)
@@ -117,6 +125,8 @@ type Workload struct {
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
 	Reasons []string `json:"reasons"`
+	// Rules name those that keep its pods off all nodes, however much room these have; none if room helps.
+	Rules []string `json:"rules,omitempty"`
 	// Attached lists the volumes, by name, for which its new pods on other nodes wait.
 	Attached []Attachment `json:"attached,omitempty"`
 }
@@ -124,6 +134,25 @@ type Workload struct {
 // Lacks reports whether some of its pods may not run in the end: because of the outage if it lost or ended any.
 func (w *Workload) Lacks() bool {
 	return w.After.Low < w.Running && w.Pending.High+w.Missing.High+w.Stuck.High+w.Over.High+w.Orphans.High > 0
+}
+
+// Victim is a workload of which pods end for the pods of others, which have a higher priority.
+type Victim struct {
+	Workload cluster.Key   `json:"workload"`
+	Pods     Range         `json:"pods"`
+	By       []cluster.Key `json:"by"`
+}
+
+// String says of which workload pods end, and for whom.
+func (v Victim) String() string {
+	ends, by := "may end", "pods of higher priority"
+	if v.Pods.Exact() {
+		ends = "ends"
+	}
+	if len(v.By) == 1 {
+		by = v.By[0].String()
+	}
+	return fmt.Sprintf("%s %d of %s for %s", ends, v.Pods.High, v.Workload, by)
 }
 
 // Budget is a PodDisruptionBudget that requires more healthy pods than are left.
@@ -333,7 +362,11 @@ func (s *sum) explain(r *run) {
 	said := map[*class]string{}
 	for _, i := range r.asleep {
 		if said[i.class] == "" {
-			said[i.class] = r.message(i.class)
+			why, rules := r.message(i.class)
+			said[i.class] = why
+			if s.reasons[i.workload] == nil || len(rules) == 0 {
+				s.of[i.workload].Rules = rules
+			}
 		}
 		if s.reasons[i.workload] == nil {
 			s.reasons[i.workload] = map[string]int{}

@@ -30,6 +30,11 @@ const (
 	insufficient = "Insufficient "
 )
 
+// ruleOf names the rule of a workload behind a reason; of none, no rule.
+var ruleOf = map[string]string{"": "", nodeAffinity: "node affinity or selector", hostPorts: "host ports", volumeElsewhere: "place of the volumes",
+	unevenSpread: "topology spread constraint", noSpreadLabel: "topology spread constraint",
+	affinity: "pod affinity", antiAffinity: "pod anti-affinity", existingAnti: "pod anti-affinity"}
+
 // rules are the compiled rules of a class, checked node by node.
 type rules struct {
 	// before and after are the checks ahead of and behind the resources: the reason why

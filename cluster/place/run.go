@@ -144,6 +144,11 @@ func (r *run) why(c *class, u *rules, node int) string {
 	if !r.room(c, node) {
 		return insufficient
 	}
+	return r.ruled(u, node)
+}
+
+// ruled returns the reason of the rules behind the one on resources.
+func (r *run) ruled(u *rules, node int) string {
 	if why := at(u.after, node); why != "" {
 		return why
 	}

@@ -48,39 +48,46 @@ var unreadable = map[cluster.Kind]string{
 }
 
 // message returns the reason why no node takes a pod of the class, in the format of the
-// PodScheduled condition.
-func (r *run) message(c *class) string {
+// PodScheduled condition, and Workload.Rules.
+func (r *run) message(c *class) (_ string, rules []string) {
 	if c.spec.SchedulerName != "" {
-		return "another scheduler places it: " + c.spec.SchedulerName
+		return "another scheduler places it: " + c.spec.SchedulerName, nil
 	}
 	if len(c.spec.SchedulingGates) > 0 {
-		return "Scheduling is blocked due to non-empty scheduling gates"
+		return "Scheduling is blocked due to non-empty scheduling gates", nil
 	}
 	u, n := r.rulesOf(c), len(r.nodes)
 	if u.never != "" {
-		return fmt.Sprintf("0/%d nodes are available: %s.", n, u.never)
+		return fmt.Sprintf("0/%d nodes are available: %s.", n, u.never), nil
 	}
-	counts := map[string]int{}
+	counts, ruled := map[string]int{}, map[string]bool{}
 	for i := range r.nodes {
 		why := r.why(c, u, i)
 		if why != insufficient {
 			counts[why]++
-			continue
+		} else {
+			for _, one := range r.short(c, i) {
+				counts[one]++
+			}
+			why = r.ruled(u, i)
 		}
-		for _, one := range r.short(c, i) {
-			counts[one]++
+		if rule, known := ruleOf[why]; known {
+			ruled[rule] = true
 		}
 	}
 	delete(counts, "")
+	if !ruled[""] {
+		rules = sortedKeys(ruled)
+	}
 	if len(counts) == 0 {
-		return fmt.Sprintf("0/%d nodes are available.", n)
+		return fmt.Sprintf("0/%d nodes are available.", n), nil
 	}
 	var parts []string
 	for why, k := range counts {
 		parts = append(parts, fmt.Sprintf("%d %s", k, why))
 	}
 	slices.Sort(parts)
-	return fmt.Sprintf("0/%d nodes are available: %s.", n, strings.Join(parts, ", "))
+	return fmt.Sprintf("0/%d nodes are available: %s.", n, strings.Join(parts, ", ")), rules
 }
 
 // short names the resources of which a node has too little.

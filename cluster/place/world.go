@@ -171,7 +171,7 @@ func (w *World) addObjects() {
 
 func (w *World) addNode(n *cluster.Node, unwell bool) {
 	api := &corev1.Node{}
-	api.Name, api.Labels, api.Spec.Unschedulable = n.Name, parseLabels(n.Labels), n.Unschedulable
+	api.Name, api.Labels, api.Spec.Unschedulable = n.Name, ParseLabels(n.Labels), n.Unschedulable
 	for _, t := range n.Taints {
 		api.Spec.Taints = append(api.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
 	}

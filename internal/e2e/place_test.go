@@ -57,7 +57,7 @@ func TestTheMixedLabDoesWhatTheQuestionForecasts(t *testing.T) {
 	t.Parallel()
 	l := labtest.Lease(t, "mixed")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
-	const headline = "Can spare: node-c1; node-a2, node-b2 and node-c2 only if default/database may wait\nCan't spare: node-a1 and node-b1; zones a, b and c\n"
+	const headline = "Can spare, one at a time: node-c1; node-a2, node-b2 and node-c2 only if default/database may wait\nCan't spare: node-a1 and node-b1; zones a, b and c\n"
 	if out, errs, code := run(t, nil, args(l, config, "survey")...); code != 0 || !strings.HasPrefix(strings.ReplaceAll(out, " (pods of default/batch may end)", ""), headline) { // where the scheduler put them decides
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}

@@ -17,10 +17,13 @@ type asker struct {
 	s *cluster.Snapshot
 	q Options
 
+	r    *Report         // its lists of nodes
 	down []string        // nodes that are down already
 	now  *place.Outcome  // without a loss
 	left int             // of Fits, without a loss
 	held map[string]bool // nodes with a pod of a workload that has a minimum
+	// uncordoned asks about the cluster with no worker cordoned; nil if none is.
+	uncordoned *asker
 	// ruled: the loss of a pair may stop evictions.
 	ruled bool
 	// mapped: a heat map shows the pairs.
@@ -30,10 +33,9 @@ type asker struct {
 	partials int    // the number of pairs that are Partial
 }
 
-// newAsker returns an asker for a cluster with this many nodes that form pairs.
-func newAsker(s *cluster.Snapshot, q Options, nodes int) asker {
-	a := asker{w: place.New(s), s: s, q: q, held: map[string]bool{}, mapped: nodes <= MapMost}
-	a.down = forecast.Down(s, q.Off)
+// newAsker returns an asker for a cluster whose nodes the report lists.
+func newAsker(s *cluster.Snapshot, q Options, r *Report) asker {
+	a := asker{w: place.New(s), s: s, q: q, r: r, down: r.Down, held: map[string]bool{}, mapped: len(r.Names) <= MapMost}
 	for _, p := range s.Pods() {
 		if _, ok := q.Min[workload(p)]; ok {
 			a.held[p.Node] = true
@@ -89,6 +91,10 @@ func (a *asker) ask(l *Loss, orders int) {
 		stay, l.Rule = f.Staying()
 		l.Rule = cmp.Or(l.Rule, f.ZoneRule())
 	}
+	headless := a.headless(nodes)
+	if headless != "" {
+		stay, l.Rule = nodes, headless
+	}
 	if len(stay) == 0 && !slices.ContainsFunc(nodes, func(n string) bool { return a.held[n] }) {
 		left, fits := a.w.Fits(nodes...)
 		if fits && left == 0 {
@@ -101,11 +107,33 @@ func (a *asker) ask(l *Loss, orders int) {
 		}
 	}
 	o, before := a.w.Lose(nodes, place.Options{Orders: orders, Stay: stay}), a.without(l.Nodes)
-	l.Homeless, l.Missing = o.Pending.Minus(before.Pending), o.Missing.Minus(before.Missing)
-	l.Stuck, l.Preempted = o.Stuck.Minus(before.Stuck), o.Victims.Minus(before.Victims)
-	l.Orphans, l.Over = o.Orphans.Minus(before.Orphans), o.Over.Minus(before.Over)
+	l.Losses, l.Preempted = o.Losses.Each(place.Range.Minus, before.Losses), o.Victims.Minus(before.Victims)
 	a.judge(l, o, before)
-	l.Held = len(stay) > 0 && l.counts.Stuck.High > 0
+	l.Held = headless != "" || len(stay) > 0 && l.counts.Stuck.High > 0
+	if a.uncordoned != nil && l.TooMuch() {
+		open := Loss{Sort: l.Sort, Nodes: l.Nodes}
+		if a.uncordoned.ask(&open, orders); !open.TooMuch() {
+			l.Uncordon = slices.DeleteFunc(slices.Clone(a.r.Cordoned), func(n string) bool { return slices.Contains(nodes, n) })
+		}
+	}
+}
+
+// headless is the reason why nobody replaces pods without these nodes, of which some are down already: half of the
+// control-plane nodes or more are among them, and so their etcd has no quorum. It is empty if these were down before.
+func (a *asker) headless(nodes []string) string {
+	lost, more := 0, false
+	for _, name := range a.r.planes {
+		if slices.Contains(nodes, name) {
+			lost, more = lost+1, more || !slices.Contains(a.down, name)
+		}
+	}
+	all := len(a.r.planes)
+	if !more || 2*lost < all {
+		return ""
+	} else if all == 1 {
+		return "without the only control-plane node nobody replaces pods"
+	}
+	return fmt.Sprintf("without %d of %d control-plane nodes etcd has no quorum: nobody replaces pods", lost, all)
 }
 
 // judge lists the workloads that do not recover, and the minimums and budgets that break.
@@ -118,10 +146,10 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 		}
 		was := before.Of(w.Key)
 		if !w.enough() {
-			others = worse(others, &w.Workload, was)
+			others = others.Each(place.Range.Plus, w.Losses.Each(place.Range.Minus, was.Losses))
 		}
 		if n := w.Preempted.Minus(was.Preempted); n.High > 0 {
-			l.Victims = append(l.Victims, Victim{w.Key, n, w.By})
+			l.Victims = append(l.Victims, place.Victim{Workload: w.Key, Pods: n, By: w.By})
 		}
 		if w.Min != nil && !w.enough() {
 			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, *w.Min))
@@ -135,7 +163,7 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 			l.Workloads = append(l.Workloads, *w)
 		}
 	}
-	l.counts = place.Losses{Pending: l.Homeless, Missing: l.Missing, Stuck: l.Stuck, Orphans: l.Orphans, Over: l.Over}
+	l.counts = l.Losses
 	if slices.ContainsFunc(l.Workloads, func(w Workload) bool { return w.enough() }) {
 		l.counts = others
 	}
@@ -145,20 +173,6 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 	for _, b := range o.Budgets {
 		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
 	}
-}
-
-// worse adds what a workload loses at most beyond what it had lost before.
-func worse(sum place.Losses, w *place.Workload, was place.Workload) place.Losses {
-	grow := func(r *place.Range, now, was place.Range) {
-		n := now.Minus(was).High
-		r.Low, r.High = r.Low+n, r.High+n
-	}
-	grow(&sum.Pending, w.Pending, was.Pending)
-	grow(&sum.Missing, w.Missing, was.Missing)
-	grow(&sum.Stuck, w.Stuck, was.Stuck)
-	grow(&sum.Orphans, w.Orphans, was.Orphans)
-	grow(&sum.Over, w.Over, was.Over)
-	return sum
 }
 
 // without forecasts what happens if these nodes are not lost, except for those that are down

@@ -28,7 +28,7 @@ func TestTheSurveyNamesVolumesThatStayAttached(t *testing.T) {
 	c.Pods = []*cluster.Pod{{Key: cluster.Key{Namespace: "d", Name: "notes-1"}, Node: "a", Phase: "Running", Ready: true, OwnerKind: "ReplicaSet", OwnerName: "notes-x", Deployment: "notes",
 		UnreachableFor: 300 * time.Second, Spec: cluster.NewSpec(spec, "ReplicaSet")}}
 	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
-	if got, want := headline(r), "Can spare: b and c; a only if d/notes may wait; pair b + c; pairs a + b and a + c only if d/notes may wait"; got != want {
+	if got, want := headline(r), "Can spare, one at a time: b and c; a only if d/notes may wait; pair b + c; pairs a + b and a + c only if d/notes may wait"; got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	want := []string{"a", "-", "-", "1", "-", "-", "-", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}

@@ -141,8 +141,8 @@ func (a *answer) condition() string {
 	return " only if " + text.List(who) + " may " + may
 }
 
-// Spare names what the cluster can spare, and on which condition: "node-c1; node-a2 only if
-// default/database may wait". It is "nothing" if there is no such loss.
+// Spare names what the cluster can spare, and on which condition: "Can spare, one at a time: node-c1; node-a2 only if
+// default/database may wait". It is "Can spare: nothing" if there is no such loss.
 func (r *Report) Spare() string {
 	var parts []string
 	for _, a := range r.answers() {
@@ -154,9 +154,9 @@ func (r *Report) Spare() string {
 		}
 	}
 	if len(parts) == 0 {
-		return "nothing"
+		return "Can spare: nothing"
 	}
-	return strings.Join(parts, "; ")
+	return "Can spare, one at a time: " + strings.Join(parts, "; ")
 }
 
 // oneNode warns that some of these nodes have all pods of a deployment, which is down until they are replaced.
@@ -176,37 +176,34 @@ func (r *Report) oneNode(a answer, s some) string {
 	return ", but " + text.Count(n, "deployment has", "deployments have") + " all pods on one node"
 }
 
-// cantSpare names what the cluster can't spare; empty if it can spare all.
-func (r *Report) cantSpare() string {
+// cantSpare names what the cluster can't spare of these sorts; none: of any. It is empty if it can spare all.
+func (r *Report) cantSpare(sorts ...string) string {
 	var parts []string
 	for _, a := range r.answers() {
-		if a.tooMuch.n > 0 {
+		if a.tooMuch.n > 0 && (len(sorts) == 0 || slices.Contains(sorts, a.sort)) {
 			parts = append(parts, a.text(a.tooMuch))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// Headline is the result: a line with what the cluster can spare beside the nodes that are down, one with
+// Headline is the result: lines with the nodes that take no pods, one with what the cluster can spare beside, one with
 // what it can't, and some with what would change that.
 func (r *Report) Headline() []string {
 	if len(r.Losses) == 0 && len(r.Down) == 0 {
 		return []string{"There are no worker nodes to lose."}
 	}
-	first := "Can spare: " + r.Spare()
-	if n := len(r.Down); n > 0 {
-		down := text.List(r.Down)
+	var lines []string
+	for i, nodes := range [][]string{r.Down, r.Cordoned} {
+		who, n := text.List(nodes), len(nodes)
 		if n > namedMost {
-			down = fmt.Sprintf("%d of %d nodes", n, r.Nodes)
+			who = fmt.Sprintf("%d of %d nodes", n, r.Nodes)
 		}
-		first = down + text.Noun(n, " is", " are") + " down; "
-		if what := r.Spare(); what == "nothing" {
-			first += "nothing more can be spared"
-		} else {
-			first += "can spare: " + what
+		if n > 0 {
+			lines = append(lines, who+text.Noun(n, " is ", " are ")+[]string{"down", "cordoned"}[i])
 		}
 	}
-	lines := []string{first}
+	lines = append(lines, r.Spare())
 	if not := r.cantSpare(); not != "" {
 		lines = append(lines, "Can't spare: "+not)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
@@ -24,13 +23,10 @@ func (*Report) Legend() []Mark {
 // MapMost is the largest number of workers for which Map returns a heat map.
 const MapMost = 120
 
-// mapped reports whether there is a heat map.
-func (r *Report) mapped() bool { return r.Pairs > 0 && len(r.Names) <= MapMost }
-
 // Map returns the heat map, a row for each node; a cell on the diagonal is the loss of
 // one node. It is nil if the survey did not try pairs, or if there are too many nodes.
 func (r *Report) Map() (out [][]*Loss) {
-	if !r.mapped() {
+	if r.Pairs == 0 || len(r.Names) > MapMost {
 		return nil
 	}
 	known := map[string]*Loss{}
@@ -59,7 +55,7 @@ func (l *Loss) Mark() (out string) {
 	case !l.TooMuch():
 		return "·"
 	}
-	if n := (place.Range{Low: l.Homeless.Low + l.Missing.Low, High: l.Homeless.High + l.Missing.High}); n.High > 0 {
+	if n := l.Pending.Plus(l.Missing); n.High > 0 {
 		out = n.String()
 	}
 	if l.Held || len(l.Broken)+len(l.Budgets) > 0 {
@@ -71,7 +67,7 @@ func (l *Loss) Mark() (out string) {
 // Heat is the colour of the loss in the heat map. 0: no effect; 1: some pods wait for the node or are not
 // replaced; 2 to 4: the cluster can't spare the nodes, for more pods with each step.
 func (l *Loss) Heat() int {
-	switch n := l.Homeless.High + l.Missing.High; {
+	switch n := l.Pending.High + l.Missing.High; {
 	case l.Partial():
 		return 1
 	case !l.TooMuch():

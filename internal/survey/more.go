@@ -18,7 +18,7 @@ const remediesMost = 3
 
 // more says what would let the cluster spare what it can't: the fewest pods first. Losses with one remedy share a line.
 func (r *Report) more() (lines []string) {
-	who := map[string][]string{}
+	who, sum := map[string][]string{}, map[string]int{}
 	var all []string // the remedies
 	for _, a := range r.answers() {
 		groups := map[string]some{}
@@ -37,47 +37,61 @@ func (r *Report) more() (lines []string) {
 			if who[what] == nil {
 				all = append(all, what)
 			}
-			who[what] = append(who[what], a.text(groups[what]))
+			who[what], sum[what] = append(who[what], a.text(groups[what])), sum[what]+groups[what].n
 		}
 	}
 	for _, what := range all {
-		lines = append(lines, "To spare "+strings.Join(who[what], "; ")+": "+what)
+		one := map[bool]string{true: "one of "}[sum[what] > 1]
+		lines = append(lines, "To spare "+one+strings.Join(who[what], "; ")+": "+what)
 	}
 	return lines
 }
 
-// remedy is the room that the pods without a node need, with what nodes have too little of, or how many are left if some are and those are enough.
-// It is empty if neither lets the cluster spare the nodes.
+// remedy is what the pods without a node need: nodes uncordoned, room with what nodes have too little of, or other rules where room does
+// not help; and how many are left if some are and those are enough. It is empty if nothing of that lets the cluster spare the nodes.
 func (r *Report) remedy(l *Loss) string {
+	if len(l.Uncordon) > 0 {
+		return "uncordon " + text.List(l.Uncordon)
+	}
 	if l.Held || l.counts.Missing.High > 0 || len(l.Broken)+len(l.Budgets) > 0 {
 		return ""
 	}
-	var room, enough []string
+	var room, needs, enough []string
 	some := true
 	for _, w := range l.Workloads {
 		if w.enough() || w.Pending.High == 0 {
 			continue
 		}
-		pods := text.Count(w.Pending.High, "more pod", "more pods") + " of " + text.Cells(w.Key.String())
-		if len(w.Reasons) > 0 {
-			lacks := cluster.Lacks(w.Reasons[0])
-			for i, name := range lacks {
-				if n, ok := r.requests[w.Key][corev1.ResourceName(name)]; ok {
-					lacks[i] = n.String() + " " + name
-				}
-			}
-			if len(lacks) > 0 {
-				pods += " (" + text.List(lacks) + text.Noun(w.Pending.High, "", " each") + ")"
-			}
-			if cluster.RulesBlock(w.Reasons[0]) {
-				pods += " where its rules allow them"
-			}
+		key := text.Cells(w.Key.String())
+		if len(w.Rules) > 0 {
+			needs = append(needs, "change the "+text.List(w.Rules)+" of "+key+" (more room on the present nodes does not help)")
+		} else {
+			room = append(room, text.Count(w.Pending.High, "more pod", "more pods")+" of "+key+r.lacks(w))
 		}
-		room, enough = append(room, pods), append(enough, fmt.Sprintf("--min %s=%d", text.Cells(w.Key.String()), w.After.Low))
-		some = some && w.After.Low > 0
+		enough, some = append(enough, fmt.Sprintf("--min %s=%d", key, w.After.Low)), some && w.After.Low > 0
+	}
+	if len(room) > 0 {
+		needs = append([]string{"room for " + text.List(room)}, needs...)
 	}
 	if !some {
-		return "room for " + text.List(room)
+		return text.List(needs)
 	}
-	return "room for " + text.List(room) + "; or fewer pods are enough (" + strings.Join(enough, " ") + ")"
+	return text.List(needs) + "; or fewer pods are enough (" + strings.Join(enough, " ") + ")"
+}
+
+// lacks is what each pod of a workload needs of what nodes have too little of, and whether rules keep it from some nodes.
+func (r *Report) lacks(w Workload) (out string) {
+	lacks := cluster.Lacks(w.Reasons[0])
+	for i, name := range lacks {
+		if n, ok := r.requests[w.Key][corev1.ResourceName(name)]; ok {
+			lacks[i] = n.String() + " " + name
+		}
+	}
+	if len(lacks) > 0 {
+		out = " (" + text.List(lacks) + text.Noun(w.Pending.High, "", " each") + ")"
+	}
+	if cluster.RulesBlock(w.Reasons[0]) {
+		out += " where its rules allow them"
+	}
+	return out
 }

@@ -57,21 +57,29 @@ func loss(t *testing.T, r *Report, name string) *Loss {
 	return nil
 }
 
-// A zone takes its nodes of the control plane with it: they run pods in small clusters.
+// A zone takes its nodes of the control plane with it: without half of them, nobody replaces pods.
 func TestAZoneLosesItsNodesOfTheControlPlane(t *testing.T) {
-	c := tiny("abc")
-	c.Nodes[0].ControlPlane = true
-	for i, zone := range []string{"1", "1", "2"} {
-		c.Nodes[i].Zone = "/" + zone
-	}
-	put(c, "ReplicaSet", "web", "b", cpus("3"))
-	put(c, "ReplicaSet", "db", "c", cpus("3"))
-	r := make_(t, cluster.NewSnapshot(*c), Options{})
-	if got, want := headline(r), "Can spare: any node; zone 2. Can't spare: zone 1. To spare zone 1: room for 1 more pod of d/web (3 cpu)"; got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-	if got := len(loss(t, r, "1").Nodes); got != 2 {
-		t.Errorf("zone 1 has %d nodes", got)
+	for planes, tt := range map[string]struct{ off, why string }{
+		"": {}, "a": {"", "without the only control-plane node nobody replaces pods; "}, "ade": {},
+		"adf": {"d", "without 2 of 3 control-plane nodes etcd has no quorum: nobody replaces pods; "}, "d": {off: "d"},
+	} {
+		c := tiny("abcdef")
+		for i, n := range c.Nodes {
+			n.ControlPlane = strings.Contains(planes, n.Name)
+			n.Zone = []string{"/1", "/1", "/2", "", "", ""}[i]
+			if strings.Contains("adef", n.Name) {
+				n.MaxPods = 0
+			}
+		}
+		put(c, "ReplicaSet", "web", "b", cpus("3"))
+		put(c, "ReplicaSet", "db", "c", cpus("3"))
+		r := make_(t, cluster.NewSnapshot(*c), Options{Off: strings.Fields(tt.off)})
+		if got := line(t, r, "1"); !strings.HasPrefix(got, "zone 1 (2 nodes) | 1 | "+tt.why+"d/web: 0 of 1 left, 1 ") {
+			t.Errorf("control plane %q: %s\nwant %s", planes, got, tt.why)
+		}
+		if got := headline(r); !strings.Contains(got, "Can't spare: ") || strings.Contains(got, "zone 1: room for") != (tt.why == "") || r.Unmet("zone") == "" {
+			t.Errorf("control plane %q: %s", planes, got)
+		}
 	}
 }
 
@@ -127,7 +135,7 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		if strings.Contains(tt.row, "waits") {
 			may = "wait"
 		}
-		want := fmt.Sprintf("Can spare: b and c; a only if d/x may %s; pair b + c; pairs a + b and a + c only if d/x may %[1]s", may)
+		want := fmt.Sprintf("Can spare, one at a time: b and c; a only if d/x may %s; pair b + c; pairs a + b and a + c only if d/x may %[1]s", may)
 		if got := headline(r); got != want {
 			t.Errorf("%s: %s\nwant %s", what, got, want)
 		}
@@ -167,7 +175,7 @@ func TestPodsThatAreNeverEvictedBreakMinimumsAndBudgets(t *testing.T) {
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "ingress"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1}}}}
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, Min: map[cluster.Key]int{key: 1}})
-	if got, want := headline(r), "Can spare: b and c; pair b + c. Can't spare: a; pairs a + b and a + c"; got != want {
+	if got, want := headline(r), "Can spare, one at a time: b and c; pair b + c. Can't spare: a; pairs a + b and a + c"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if l := loss(t, r, "a"); len(l.Broken) != 1 || len(l.Budgets) != 1 {
@@ -185,16 +193,16 @@ func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
 		}
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{By: []string{"rack"}})
-	if got, want := headline(r), "Can spare: any node; rack 1. Can't spare: rack 0"; got != want {
+	if got, want := headline(r), "Can spare, one at a time: any node; rack 1. Can't spare: rack 0"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | d/web: 0 of 3 left, 3 wait for their node; zone rule: 3 of 5 nodes") {
+	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | zone rule: 3 of 5 nodes") || !strings.HasSuffix(got, "; d/web: 0 of 3 left, 3 wait for their node") {
 		t.Error(got)
 	}
 	c = tiny("ab")
 	put(c, "ReplicaSet", "web", "a", cpus("1"))
 	r = make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := headline(r), "Can spare: any node. Can't spare: pair a + b"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
+	if got, want := headline(r), "Can spare, one at a time: any node. Can't spare: pair a + b"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -213,8 +221,8 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 	put(c, "StatefulSet", "db", "a", cpus("1"))
 	put(c, "ReplicaSet", "y", "b", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := headline(r), "a is down; can spare: d. Can't spare: b and c; all 3 pairs. "+
-		"To spare b: room for 1 more pod of d/x (3 cpu) and 1 more pod of d/y (3 cpu). To spare c; pair c + d: room for 1 more pod of d/x (3 cpu)"; got != want {
+	if got, want := headline(r), "a is down. d is cordoned. Can spare, one at a time: d. Can't spare: b and c; all 3 pairs. "+
+		"To spare one of b and c: uncordon d. To spare pair c + d: room for 1 more pod of d/x (3 cpu)"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for name, want := range map[string]string{"b": "b | 1 | ", "d": "d"} {
@@ -236,8 +244,8 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 // Nodes that are down are in neither list, nor is a zone that is down as a whole.
 func TestNodesThatAreDownCannotBeSpared(t *testing.T) {
 	for off, want := range map[string]string{
-		"c": "c is down; can spare: a; b only if d/db may wait. Can't spare: zone 1", "c,a": "a and c are down; nothing more can be spared. Can't spare: b; zone 1",
-		"a,b,c": "a, b and c are down; nothing more can be spared",
+		"c": "c is down. Can spare, one at a time: a; b only if d/db may wait. Can't spare: zone 1", "c,a": "a and c are down. Can spare: nothing. Can't spare: b; zone 1",
+		"a,b,c": "a, b and c are down. Can spare: nothing",
 	} {
 		c := tiny("abc")
 		put(c, "StatefulSet", "db", "b", cpus("1"))
@@ -261,7 +269,7 @@ func TestAMachineThatIsOffIsDownAlready(t *testing.T) {
 		homeless int
 	}{{nil, 0}, {[]string{"d"}, 1}, {[]string{"gone"}, 0}} {
 		r := make_(t, cluster.NewSnapshot(*c), Options{Off: tt.off})
-		if n := loss(t, r, "b").Homeless.High; n != tt.homeless || len(r.Down) != tt.homeless {
+		if n := loss(t, r, "b").Pending.High; n != tt.homeless || len(r.Down) != tt.homeless {
 			t.Errorf("off %v: %d pods get no node, and %v are down already", tt.off, n, r.Down)
 		}
 	}

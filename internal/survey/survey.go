@@ -3,7 +3,7 @@
 // nodes, one after the other. It switches nothing.
 //
 //	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true})
-//	r.Spare()                  // "node-c1; node-a2 only if default/database may wait"
+//	r.Spare()                  // "Can spare, one at a time: node-c1; node-a2 only if default/database may wait"
 //	r.Write(w, survey.HTML, 0) // or Table, JSON
 //
 // This package chooses the losses, judges each one, and writes the pages. Package
@@ -56,30 +56,26 @@ type Loss struct {
 	Sort  string   `json:"kind"`
 	Name  string   `json:"name"`
 	Nodes []string `json:"nodes"`
-	// Homeless counts the additional pods that get no node, Missing the pods that a
-	// quota forbids, Stuck the pods that nobody recreates, or whose volume stays attached,
-	// while the nodes are away, Preempted the pods that others displace, Orphans those that
-	// no controller is known to replace, and Over those of a Job that fails.
-	Homeless  place.Range `json:"pending"`
-	Missing   place.Range `json:"missing"`
-	Stuck     place.Range `json:"stuck"`
+	// Losses counts the additional pods without a node or a replacement while the nodes are away, and Preempted
+	// those that others displace.
+	place.Losses
 	Preempted place.Range `json:"preempted"`
-	Orphans   place.Range `json:"orphans"`
-	Over      place.Range `json:"over"`
-	// Held: the control plane does not evict the pods of some of the nodes, for the
+	// Held: there is no control plane, or it does not evict the pods of some of the nodes, for the
 	// reason in Rule, and so nobody replaces them.
 	Held bool `json:"held,omitempty"`
 	// Workloads lists those that do not recover fully, first those of which pods get no node or are not
 	// created, each by the share of its pods that it keeps.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// Victims lists the workloads with preempted pods.
-	Victims []Victim `json:"victims,omitempty"`
+	Victims []place.Victim `json:"victims,omitempty"`
 	// Broken lists the violated minimums and Budgets the violated disruption budgets, a
 	// sentence each.
 	Broken  []string `json:"broken,omitempty"`
 	Budgets []string `json:"budgets,omitempty"`
-	// Rule describes the rule that delays or prevents evictions, if there is one.
+	// Rule describes what delays or prevents evictions, if anything does.
 	Rule string `json:"rule,omitempty"`
+	// Uncordon names cordoned nodes; with these uncordoned, the cluster can spare the lost ones.
+	Uncordon []string `json:"uncordon,omitempty"`
 
 	// counts are the pods above without those of workloads that keep their stated minimum.
 	counts place.Losses
@@ -96,13 +92,6 @@ type Workload struct {
 
 // enough reports whether the workload keeps its stated minimum.
 func (w *Workload) enough() bool { return w.Min != nil && w.After.Low >= *w.Min }
-
-// Victim is a workload of which pods end for the pods of others, which have a higher priority.
-type Victim struct {
-	Workload cluster.Key   `json:"workload"`
-	Pods     place.Range   `json:"pods"`
-	By       []cluster.Key `json:"by"`
-}
 
 // TooMuch reports whether the cluster cannot spare these nodes: some pods get no node, the
 // control plane does not evict them, or a minimum or a disruption budget is violated. Pods of
@@ -151,6 +140,8 @@ type Report struct {
 	// of each loss moves their pods as well; DownPending counts those that get no node even without a loss.
 	Down        []string    `json:"down,omitempty"`
 	DownPending place.Range `json:"down_pending"`
+	// Cordoned names the workers that are up and take no pods.
+	Cordoned []string `json:"cordoned,omitempty"`
 	// OneNode lists the deployments whose pods, two or more, all run on one node.
 	OneNode []OneNode `json:"one_node,omitempty"`
 	// Unknown lists what the survey could not take into account.
@@ -158,6 +149,7 @@ type Report struct {
 	// Names are the names of the nodes that the survey loses, for the heat map.
 	Names []string `json:"names"`
 
+	planes   []string                            // the nodes of the control plane
 	requests map[cluster.Key]corev1.ResourceList // of a pod of each workload
 }
 
@@ -206,7 +198,11 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	for k := range found {
 		wg.Go(func() {
 			a := &found[k]
-			*a = newAsker(s, q, n)
+			*a = newAsker(s, q, r)
+			if len(r.Cordoned) > 0 {
+				open := newAsker(s.WithCordoned(r.Cordoned, false), q, r)
+				a.uncordoned = &open
+			}
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if i < lone { // the largest, which are the last, first
 					a.ask(&jobs[lone-1-i], 0)
@@ -259,31 +255,32 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			continue
 		}
 		r.Nodes++
+		if n.ControlPlane {
+			r.planes = append(r.planes, n.Name)
+		}
 		if !n.ControlPlane && !r.isDown(n.Name) {
 			r.Names = append(r.Names, n.Name)
+			if n.Unschedulable {
+				r.Cordoned = append(r.Cordoned, n.Name)
+			}
 			out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
 		}
 		if n.Zone != "" {
 			k := [2]string{Zone, strings.TrimPrefix(n.Zone, "/")}
 			groups[k] = append(groups[k], n.Name)
 		}
+		labels := place.ParseLabels(n.Labels)
 		for _, key := range q.By {
-			if key == corev1.LabelTopologyZone {
-				continue // these are lost anyway
-			}
-			for pair := range strings.SplitSeq(n.Labels, ",") {
-				if label, v, _ := strings.Cut(pair, "="); label == key {
-					groups[[2]string{key, v}] = append(groups[[2]string{key, v}], n.Name)
-				}
+			if v, ok := labels[key]; ok && key != corev1.LabelTopologyZone { // zones are lost anyway
+				groups[[2]string{key, v}] = append(groups[[2]string{key, v}], n.Name)
 			}
 		}
 	}
 	var more []Loss
 	for k, nodes := range groups {
-		if !slices.ContainsFunc(nodes, func(n string) bool { return !r.isDown(n) }) {
-			continue
+		if slices.ContainsFunc(nodes, func(n string) bool { return !r.isDown(n) }) {
+			more = append(more, Loss{Sort: k[0], Name: k[1], Nodes: nodes})
 		}
-		more = append(more, Loss{Sort: k[0], Name: k[1], Nodes: nodes})
 	}
 	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Name, b.Name)) })
 	return append(out, more...)
@@ -321,11 +318,8 @@ func (r *Report) Unmet(requirement string) string {
 	if sort == Pair && r.Pairs == 0 || sort != Pair && len(r.Of(sort)) == 0 {
 		return none
 	}
-	for i := range r.Losses {
-		l := &r.Losses[i]
-		if l.TooMuch() && (l.Sort == sort || sort == Pair && l.Sort == Node) {
-			return "can't spare " + r.cantSpare()
-		}
+	if not := r.cantSpare(sort, map[string]string{Pair: Node}[sort]); not != "" {
+		return "can't spare " + not
 	}
 	return ""
 }

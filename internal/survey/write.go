@@ -57,7 +57,7 @@ func (l *Loss) Cells() []string {
 		return s
 	}
 	return []string{
-		text.Cells(name), dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()),
+		text.Cells(name), dash(l.Pending.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()),
 		dash(l.Preempted.String()), dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), text.Cells(l.Why()),
 	}
 }
@@ -65,7 +65,7 @@ func (l *Loss) Cells() []string {
 // unreplaced counts the pods that no controller is known to replace, and those of Jobs that
 // fail.
 func (l *Loss) unreplaced() place.Range {
-	return place.Range{Low: l.Orphans.Low + l.Over.Low, High: l.Orphans.High + l.Over.High}
+	return l.Orphans.Plus(l.Over)
 }
 
 // Why is the problem with the loss in one line; empty without one.
@@ -83,7 +83,7 @@ func (l *Loss) inShort() string {
 
 // reasons are the problems with the loss, the worst first.
 func (l *Loss) reasons() []string {
-	why := slices.Concat(l.Broken, l.Budgets)
+	why := slices.Concat(map[bool][]string{true: {l.Rule}}[l.Held], l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
 		left := fmt.Sprintf("%s: %v of %d left%s, ", w.Key, w.After, w.Running, map[bool]string{true: " (enough)"}[w.enough()])
 		if w.Slots > 0 {
@@ -95,22 +95,10 @@ func (l *Loss) reasons() []string {
 	for _, v := range l.Victims {
 		why = append(why, v.String())
 	}
-	if l.Rule != "" {
+	if l.Rule != "" && !l.Held {
 		why = append(why, l.Rule)
 	}
 	return why
-}
-
-// String says of which workload pods end, and for whom.
-func (v Victim) String() string {
-	ends, by := "may end", "pods of higher priority"
-	if v.Pods.Exact() {
-		ends = "ends"
-	}
-	if len(v.By) == 1 {
-		by = v.By[0].String()
-	}
-	return fmt.Sprintf("%s %d of %s for %s", ends, v.Pods.High, v.Workload, by)
 }
 
 // away describes the pods that the workload lacks.
