@@ -49,15 +49,17 @@ func causesOf(r *record.Record, all []Facts) *causes {
 func (c *causes) recovered(workloads []Workload) {
 	own := func(p view.Phase, name string) bool { return p.Name == name && p.Subject == c.r.Deployment().String() }
 	for _, w := range workloads {
-		if _, known := w.lasted(); !known || w.Hidden || w.Key == c.r.Deployment() {
-			continue
+		for _, l := range w.lacks {
+			if l.to.IsZero() || w.Hidden || w.Key == c.r.Deployment() {
+				continue
+			}
+			at := l.to.Sub(base(c.r)).Seconds()
+			p := view.Phase{Name: view.PhaseRestored, Subject: w.Key.String(), Observed: &at}
+			if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil {
+				p.Name = view.PhaseReplaced
+			}
+			c.phases = append(c.phases, p)
 		}
-		at := w.To.Sub(base(c.r)).Seconds()
-		p := view.Phase{Name: view.PhaseRestored, Subject: w.Key.String(), Observed: &at}
-		if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil {
-			p.Name = view.PhaseReplaced
-		}
-		c.phases = append(c.phases, p)
 	}
 	if slices.ContainsFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseReplaced) && p.Observed != nil }) {
 		c.phases = slices.DeleteFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseRestored) }) // it had all before

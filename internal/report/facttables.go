@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/internal/outage"
@@ -114,10 +115,16 @@ func podsTable(r *record.Record, all []Facts) section {
 			continue
 		}
 		for _, w := range all[i].Workloads {
-			lowest, until, length, pending := w.count(itoa(w.Of)), instant(r, w.To), none, some(w.Pending)
-			from := instant(r, w.From)
+			lowest, length, pending := w.count(itoa(w.Of)), none, some(w.Pending)
+			var from, until []string
+			for _, l := range w.lacks {
+				from, until = append(from, instant(r, l.from)), append(until, instant(r, l.to))
+			}
 			if w.least() != "" {
-				from += " or before"
+				from[0] += " or before"
+			}
+			if w.AtEnd > 0 {
+				until[len(until)-1] = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
 			}
 			if w.unseen() {
 				lowest = "not seen"
@@ -125,13 +132,10 @@ func podsTable(r *record.Record, all []Facts) section {
 			if d, known := w.lasted(); known && !w.Hidden {
 				length = w.least() + seconds(d.Seconds())
 			}
-			if w.AtEnd > 0 {
-				until = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
-			}
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)
 			}
-			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, from, until, length, pending, orNone(w.Why))
+			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, orNone(strings.Join(from, ", ")), orNone(strings.Join(until, ", ")), length, pending, orNone(w.Why))
 		}
 	}
 	return t
