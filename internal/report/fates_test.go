@@ -64,12 +64,12 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		want    []string
 	}{
 		"deleted": {350, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|all 2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
 			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
 		}},
 		"back before that": {0, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|all 2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
 			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
 		}},
@@ -83,6 +83,9 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
 		all := factsOf(r)
+		if got := rowsOf(shorterOf(r, causesOf(r, all), all)); !strings.HasPrefix(got, "spread the pods of default/web-gpu: topology") {
+			t.Errorf("%s: %q", name, got)
+		}
 		advice := shorterOf(r, causesOf(r, all), all).Items[0].Text
 		if hangs := strings.Contains(advice, "of default/database come") && strings.Contains(advice, cluster.TaintOutOfService); hangs != (c.deleted > 0) {
 			t.Errorf("%s: %q", name, advice)

@@ -22,6 +22,8 @@ type Workload struct {
 	Lowest, Of, AtEnd, Before int
 	After, From, To           time.Time
 	lacks                     []interval
+	// only is the node that all of several pods were on; empty if they were on more.
+	only string
 	// Hidden: lightsout did not see the cluster for a part of the outage, so Lowest may have been
 	// lower.
 	Hidden bool
