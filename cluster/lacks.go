@@ -10,6 +10,7 @@ import (
 
 var (
 	lacking    = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
+	ruling     = regexp.MustCompile(`didn't (?:match|satisfy) (?:existing )?([Pp]od[^,.]*)`)
 	preemption = regexp.MustCompile(`\. [^.]*preemption: .*`)
 )
 
@@ -20,6 +21,18 @@ func Unpreempted(message string) string { return preemption.ReplaceAllString(mes
 // affinity or the place of its volume: room alone may not help it.
 func RulesBlock(message string) bool {
 	return strings.Contains(message, "didn't match") || strings.Contains(message, "volume")
+}
+
+// Rules lists the rules of a pod, such as its topology spread constraints, that keep it from nodes by the scheduler's
+// message about it; none if its volume does.
+func Rules(message string) (rules []string) {
+	for _, m := range ruling.FindAllStringSubmatch(message, -1) {
+		if !strings.Contains(strings.ToLower(message), "volume") {
+			rules = append(rules, text.Clean(m[1], 60))
+		}
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
 }
 
 // Lacks lists what nodes have too little of, by the scheduler's message about a pod.

@@ -55,7 +55,7 @@ func lose(r *record.Record, available, from, to int) {
 // scales sets how many pods the deployment should have from then on.
 func scales(r *record.Record, s float64, replicas int) {
 	key := cluster.Key{Namespace: "default", Name: "web"}
-	r.Samples = append(r.Samples, record.Sample{At: at(s), Key: s == 0, Focus: &key, Cluster: &record.Cluster{At: at(s), Deployments: []*cluster.Deployment{{Key: key, Replicas: replicas}}}})
+	r.Samples = append(r.Samples, record.Sample{At: at(s), Key: s == 0, Focus: &key, Cluster: &record.Cluster{At: at(s), Deployments: []*cluster.Deployment{{Key: key, Replicas: replicas, Available: replicas}}}})
 }
 
 // counts has Kubernetes count available pods of the deployment, "5/6", from then on.

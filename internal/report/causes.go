@@ -29,6 +29,12 @@ type causes struct {
 func causesOf(r *record.Record, all []Facts) *causes {
 	c := &causes{r: r, all: all, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
 	c.phases = slices.Clone(summaryOf(r).Phases)
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		c.seen(view.PhaseDetected, n, n.Since(outage.SpanNotReady))
+		c.seen(view.PhaseBooted, n, n.Booted)
+		c.seen(view.PhaseReady, n, n.Ready())
+	}
 	for i := range all {
 		c.recovered(all[i].Workloads)
 	}
@@ -45,19 +51,46 @@ func causesOf(r *record.Record, all []Facts) *causes {
 	return c
 }
 
+// seen adds when a phase of a node was seen, unless the summary has that.
+func (c *causes) seen(phase string, n *NodeFacts, at time.Time) {
+	known := func(p view.Phase) bool {
+		return p.Name == phase && p.Subject == n.Node && (p.Observed == nil || n.holds(secondsAfter(c.r, *p.Observed)))
+	}
+	if !at.IsZero() && !slices.ContainsFunc(c.phases, known) {
+		s := at.Sub(base(c.r)).Seconds()
+		c.phases = append(c.phases, view.Phase{Name: phase, Subject: n.Node, Observed: &s})
+	}
+}
+
+// awaited is the node that was Ready last, after their deletion, when the pods of a workload had found nodes, if they
+// had to wait; else empty.
+func (c *causes) awaited(p view.Phase) (node string) {
+	deleted, _ := c.follows(view.PhaseEvicted, "", *p.Observed)
+	for _, w := range c.all[outageAt(c.all, secondsAfter(c.r, *p.Observed))].Workloads {
+		for _, x := range c.phases {
+			if w.Key.String() == p.Subject && w.Pending > 0 && deleted != nil && x.Name == view.PhaseReady && x.Observed != nil && *x.Observed > *deleted && !secondsAfter(c.r, *x.Observed).After(w.PendingTo) {
+				node = x.Subject
+			}
+		}
+	}
+	return node
+}
+
 // recovered adds when workloads had all their pods again: on other nodes if no node had returned.
 func (c *causes) recovered(workloads []Workload) {
 	own := func(p view.Phase, name string) bool { return p.Name == name && p.Subject == c.r.Deployment().String() }
 	for _, w := range workloads {
-		if _, known := w.lasted(); !known || w.Hidden || w.Key == c.r.Deployment() {
-			continue
+		for _, l := range w.lacks {
+			if l.to.IsZero() || w.Hidden || w.Key == c.r.Deployment() {
+				continue
+			}
+			at := l.to.Sub(base(c.r)).Seconds()
+			p := view.Phase{Name: view.PhaseRestored, Subject: w.Key.String(), Observed: &at}
+			if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil {
+				p.Name = view.PhaseReplaced
+			}
+			c.phases = append(c.phases, p)
 		}
-		at := w.To.Sub(base(c.r)).Seconds()
-		p := view.Phase{Name: view.PhaseRestored, Subject: w.Key.String(), Observed: &at}
-		if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil {
-			p.Name = view.PhaseReplaced
-		}
-		c.phases = append(c.phases, p)
 	}
 	if slices.ContainsFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseReplaced) && p.Observed != nil }) {
 		c.phases = slices.DeleteFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseRestored) }) // it had all before
@@ -112,8 +145,9 @@ func (c *causes) setting(name string) string {
 }
 
 // why is why Kubernetes did something then: the cause of a phase of that subject.
-func (c *causes) why(phase, subject string) string {
-	switch phase {
+func (c *causes) why(p view.Phase) string {
+	subject := p.Subject
+	switch p.Name {
 	case view.PhaseDetected:
 		if c.shutdowns[subject] {
 			return "its kubelet reported that it shuts down: " + c.setting(shutdownGrace)
@@ -129,6 +163,9 @@ func (c *causes) why(phase, subject string) string {
 		}
 		return c.setting(tolerationOf + c.taints[subject])
 	case view.PhaseReplaced:
+		if node := c.awaited(p); node != "" {
+			return "its pods found no node until " + clean(node) + " was Ready"
+		}
 		return cmp.Or(c.stillAttached(subject), "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)")
 	case view.PhaseReady:
 		return "its kubelet reports a new state at once, else every " + c.setting(statusUpdate)

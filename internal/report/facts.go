@@ -90,15 +90,15 @@ func outageAt(all []Facts, t time.Time) (at int) {
 	return at
 }
 
-// unseen is a time in which lightsout did not see the cluster; to is zero if it lasted to the end
+// interval is a time in which something was so, as that lightsout did not see the cluster; to is zero if it lasted to the end
 // of the record.
-type unseen struct{ from, to time.Time }
+type interval struct{ from, to time.Time }
 
 // apiLost lists by the timeline when the API server did not answer.
-func apiLost(r *record.Record) (out []unseen) {
+func apiLost(r *record.Record) (out []interval) {
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Code == view.CodeAPILost || e.Code == view.CodeOutageSign && e.Sign == view.SignAPI {
-			out = append(out, unseen{from: e.At, to: apiAnswers(r, e.At)})
+			out = append(out, interval{from: e.At, to: apiAnswers(r, e.At)})
 		}
 	}
 	return out
@@ -115,10 +115,10 @@ func apiAnswers(r *record.Record, from time.Time) time.Time {
 }
 
 // unseenIn lists the spans in which lightsout did not see the cluster.
-func unseenIn(r *record.Record) []unseen {
+func unseenIn(r *record.Record) []interval {
 	out := apiLost(r)
 	for _, b := range summaryOf(r).Blind {
-		out = append(out, unseen{secondsAfter(r, b.From), secondsAfter(r, b.To)})
+		out = append(out, interval{secondsAfter(r, b.From), secondsAfter(r, b.To)})
 	}
 	return out
 }

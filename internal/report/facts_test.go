@@ -82,7 +82,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			down(r, "k8s2", outage.SpanOff, 50, 290)
 		}, "k8s2 was switched off at 08:00:20 UTC; no requests were sent meanwhile; " + allThere + "."},
 		"a machine that did not go": {func(r *record.Record) { asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending) },
-			"k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC; no request failed."},
+			"k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC; no request failed; " + allThere + "."},
 		"a node that falls silent long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
@@ -106,6 +106,14 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 225, 230)
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; 4 of 6 pods were available at the lowest (pods missing for 70 s)." +
 			" k8s3 was shut down at 08:03:40 UTC; 5 requests failed between 08:03:45 and 08:03:50; 3 of 6 pods were available at the lowest (pods missing for 70 s)."},
+		"pods that are all there between two nodes of one outage": {func(r *record.Record) {
+			off(r, 400)
+			down(r, "k8s3", outage.SpanSilent, 300, 330)
+			scales(r, 0, 6)
+			for s, to := range map[float64]string{25: "4/6", 46: "6/6", 305: "5/6", 316: "6/6"} {
+				counts(r, s, "", to)
+			}
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 4 of 6 pods of default/web were available at the lowest (pods missing for 32 s)."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)
@@ -146,18 +154,21 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		}, "k8s3 fell silent at 08:01:00 UTC; no request failed; " + allThere + "."},
 		"pods that are away between two seconds": {func(r *record.Record) {
 			off(r, 90)
+			scales(r, 0, 6)
 			counts(r, 25.1, "6/6", "3/6")
 			counts(r, 25.4, "3/6", "6/6")
 		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/web were available at the lowest (pods missing for 0.3 s)."},
 		"pods of another deployment": {func(r *record.Record) {
 			off(r, 90)
+			scales(r, 0, 6)
 			counts(r, 25.1, "6/6", "3/6")
 			r.Events[len(r.Events)-1].Subject = "other"
 			counts(r, 26.1, "6/6", "5/6")
 			counts(r, 30.1, "5/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/other were available at the lowest, and 3 were missing when the record ended; 5 of 6 of default/web (for 0.7 s)."},
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/other were available at the lowest, and 3 were missing when the record ended; 5 of 6 of default/web (for 4.0 s)."},
 		"a rollout after the return": {func(r *record.Record) {
 			off(r, 90)
+			scales(r, 0, 6)
 			counts(r, 200, "6/6", "5/6")
 			counts(r, 201, "5/6", "6/6")
 		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 6 of 6 pods of default/web were available at the lowest."},
@@ -286,6 +297,20 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	all := factsOf(r)
 	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 4 || w[0].lost() != 2 {
 		t.Errorf("%+v", all[0].Workloads)
+	}
+}
+
+// Pods that lack twice in one outage lack for the sum of both times, and the table has both.
+func TestEachTimeThatPodsLackedIsInTheTable(t *testing.T) {
+	r := bare()
+	off(r, 400)
+	down(r, "k8s3", outage.SpanSilent, 300, 330)
+	scales(r, 0, 6)
+	for s, to := range map[float64]string{25: "4/6", 46: "6/6", 305: "5/6", 316: "6/6"} {
+		counts(r, s, "", to)
+	}
+	if got, want := rowsOf(podsTable(r, factsOf(r))), "T+00:20.0|default/web|4 of 6|T+00:25.0, T+05:05.0|T+00:46.0, T+05:16.0|32 s"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

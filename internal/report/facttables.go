@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 // instant writes a time as an offset; zero is a dash.
@@ -64,17 +67,24 @@ func returned(n *NodeFacts, b bootID) string {
 	return ""
 }
 
+// endsWithin is for how many seconds at most a client waits for a pod that is lost; errors that last longer have
+// another reason.
+const endsWithin = 10.0
+
 func clientsTable(r *record.Record, all []Facts) section {
 	t := section{ID: "clients", Title: "What clients noticed"}
-	t.figures("outage", "sent after it began", "failed")
+	t.figures("outage", "sent during it", "failed")
 	t.columns("of these")
-	t.figures("error window", "failed from – to", "failed before", "hung", "not ended")
+	t.figures("error window", "failed from – to", "failed before the first outage", "hung", "not ended")
 	for i := range all {
 		c := &all[i].Clients
 		if c.Sent+c.Failed+c.Hung+c.Unended == 0 {
 			continue
 		}
 		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
+		if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && len(c.Windows) == 1 && c.Windows[0].From < out && c.Windows[0].To > out && c.Windows[0].To-out < endsWithin {
+			t.say(plain, fmt.Sprintf("Errors ended %s after Services sent no more requests to the lost pods, at %s: so long did the last of those take to fail.", seconds(c.Windows[0].To-out), offset(out)))
+		}
 		switch {
 		case c.Failed == 0 && c.Known != KnownAll:
 			failed.Text = "none known"
@@ -114,10 +124,16 @@ func podsTable(r *record.Record, all []Facts) section {
 			continue
 		}
 		for _, w := range all[i].Workloads {
-			lowest, until, length, pending := w.count(itoa(w.Of)), instant(r, w.To), none, some(w.Pending)
-			from := instant(r, w.From)
+			lowest, length, pending := w.count(itoa(w.Of)), none, some(w.Pending)
+			var from, until []string
+			for _, l := range w.lacks {
+				from, until = append(from, instant(r, l.from)), append(until, instant(r, l.to))
+			}
 			if w.least() != "" {
-				from += " or before"
+				from[0] += " or before"
+			}
+			if w.AtEnd > 0 {
+				until[len(until)-1] = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
 			}
 			if w.unseen() {
 				lowest = "not seen"
@@ -125,13 +141,10 @@ func podsTable(r *record.Record, all []Facts) section {
 			if d, known := w.lasted(); known && !w.Hidden {
 				length = w.least() + seconds(d.Seconds())
 			}
-			if w.AtEnd > 0 {
-				until = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
-			}
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)
 			}
-			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, from, until, length, pending, orNone(w.Why))
+			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, orNone(strings.Join(from, ", ")), orNone(strings.Join(until, ", ")), length, pending, orNone(w.Why))
 		}
 	}
 	return t

@@ -217,7 +217,11 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	if len(lost) == 0 || w.lost() == 0 {
 		return joined(preempted, reported)
 	}
-	return joined(text.Count(len(lost), "pod", "pods")+" on "+named(nodes), w.fate(lost, nodes), preempted, reported)
+	on := text.Count(len(lost), "pod", "pods") + " on " + named(nodes)
+	if len(lost) > 1 && len(lost) == w.Of && named(nodes) == clean(nodes[0].Node) {
+		w.only, on = nodes[0].Node, "all "+on
+	}
+	return joined(on, w.fate(lost, nodes), preempted, reported)
 }
 
 // Fates of pods on nodes that were down: of those of a StatefulSet that were deleted, and of those that were not.

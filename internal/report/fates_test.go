@@ -53,6 +53,7 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		shows(r, 60, deployment("web"), "k8s2", false, deleted, "web-1-a")
 		shows(r, 60, deployment("web-gpu"), "k8s2", false, deleted, "web-gpu-1-a", "web-gpu-1-b")
 		of(r, "web-gpu", 1, "2/2")
+		of(r, "web", 1, "6/6")
 		of(r, "web", 60, "5/6")
 		of(r, "web-gpu", 60, "0/2")
 		of(r, "web", 390, "6/6")
@@ -63,14 +64,14 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		want    []string
 	}{
 		"deleted": {350, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|all 2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
-			"default/web|5 of 6|T+00:59.8|T+06:29.8|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
+			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
 		}},
 		"back before that": {0, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|all 2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
-			"default/web|5 of 6|T+00:59.8|T+06:29.8|330 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
+			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
 		}},
 	} {
 		r := bare()
@@ -82,6 +83,9 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
 		all := factsOf(r)
+		if got := rowsOf(shorterOf(r, causesOf(r, all), all)); !strings.HasPrefix(got, "spread the pods of default/web-gpu: topology") {
+			t.Errorf("%s: %q", name, got)
+		}
 		advice := shorterOf(r, causesOf(r, all), all).Items[0].Text
 		if hangs := strings.Contains(advice, "of default/database come") && strings.Contains(advice, cluster.TaintOutOfService); hangs != (c.deleted > 0) {
 			t.Errorf("%s: %q", name, advice)
@@ -167,7 +171,7 @@ func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	counts(r, 60, "6/6", "5/6")
 	lose(r, 5, 60, 390)
 	counts(r, 390, "5/6", "6/6")
-	want := "T+00:00.0|default/web|5 of 6|T+00:39.8|T+06:09.8|330 s\n" +
+	want := "T+00:00.0|default/web|5 of 6|T+00:40.0|T+06:10.0|330 s\n" +
 		"T+00:00.0|shop/web|already 0 of 3 before|T-00:19.0 or before|3 pods when the record ended|–"
 	if got := rowsOf(podsTable(r, factsOf(r))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -35,7 +35,7 @@ func actsOf(c *causes) []act {
 			continue
 		}
 		all = append(all, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject},
-			hidden: p.HiddenFrom != nil, why: c.why(p.Name, p.Subject), wait: c.waited(p, d.after, d.since)})
+			hidden: p.HiddenFrom != nil, why: c.why(p), wait: c.waited(p, d.after, d.since)})
 	}
 	slices.SortStableFunc(all, func(a, b act) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), phaseRank(a.phase)-phaseRank(b.phase))

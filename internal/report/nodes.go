@@ -108,6 +108,11 @@ func planned(r *record.Record) []NodeFacts {
 // over reports whether it had ended before the record's zero.
 func (n *NodeFacts) over(r *record.Record) bool { return !n.To.IsZero() && n.To.Before(r.Zero) }
 
+// holds reports whether a time lies in that in which it was down.
+func (n *NodeFacts) holds(at time.Time) bool {
+	return !at.Before(n.From) && (n.To.IsZero() || !at.After(n.To.Add(atZero)))
+}
+
 // counts reports whether it is one of the outages that a record is about: not one that was there before,
 // or is in the past of a recorded one, which may have others with their signs.
 func (n *NodeFacts) counts(r *record.Record) bool {

@@ -225,7 +225,7 @@ func (w *Workload) of() string {
 
 // most stands before a number that may have been lower.
 func (w *Workload) most() string {
-	if w.Hidden {
+	if w.Hidden && w.Lowest > 0 {
 		return "at most "
 	}
 	return ""

@@ -28,6 +28,11 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
+	for _, w := range all[0].Workloads {
+		if w.only != "" {
+			t.row("spread the pods of "+w.Key.String()+": topologySpreadConstraints, or a rollout restart after each return", "only a part of them goes with one node: all were on "+w.only, none, none)
+		}
+	}
 	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
 	detected, seen := at(view.PhaseDetected)
 	if out, ok := at(view.PhaseEndpointsOut); ok && seen && noticed(s, all) && len(worst) > 0 && worst[0].Lowest > 0 {
@@ -36,13 +41,18 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
 	replaced, moved := at(view.PhaseReplaced)
-	if taint := c.taint(); marked && deleted && moved && taint != "" {
+	if ready, _ := c.follows(view.PhaseReady, "", evicted); ready != nil {
+		tainted = max(tainted, *ready)
+	}
+	if taint := c.taint(); marked && deleted && moved && taint != "" && len(c.replaced()) > 0 {
 		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced)
 	}
 	ready, known := at(view.PhaseReady)
-	if room := c.roomless(all, secondsAfter(r, ready)); deleted && known && room.pods > 0 {
-		restored := room.until.Sub(base(r)).Seconds()
-		add("keep room for "+text.Count(room.pods, "more pod", "more pods")+" ("+text.List(room.lacks)+") on other nodes", availableOf(room.of), evicted+restored-ready, restored)
+	for rules, change := range []string{"keep room for %s (%s) on other nodes", "let %s run on other nodes: loosen their %s"} {
+		if l := c.roomless(all, secondsAfter(r, ready), rules > 0); deleted && known && l.pods > 0 {
+			restored := l.until.Sub(base(r)).Seconds()
+			add(fmt.Sprintf(change, text.Count(l.pods, "more pod", "more pods"), text.List(l.lacks)), availableOf(l.of), evicted+restored-ready, restored)
+		}
 	}
 	for _, fate := range []string{hangs, kept} {
 		if names := withFate(all[0].Workloads, fate); len(names) > 0 {
@@ -63,10 +73,10 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	return t
 }
 
-// replaced names the workloads whose pods were replaced on other nodes.
+// replaced names the workloads whose pods were replaced on other nodes, and waited for none of them.
 func (c *causes) replaced() (names []string) {
 	for _, p := range c.phases {
-		if p.Name == view.PhaseReplaced && p.Observed != nil && !p.Before {
+		if p.Name == view.PhaseReplaced && p.Observed != nil && !p.Before && c.awaited(p) == "" {
 			names = append(names, clean(p.Subject))
 		}
 	}
@@ -102,9 +112,9 @@ type lack struct {
 }
 
 // roomless counts the pods of the first outage that had no node until a node was Ready again, for want of room
-// as the scheduler said. A pod that waits for a node before that gets one elsewhere; one whose volume keeps it on its
+// or, where rules is true, by their rules, as the scheduler said. A pod that waits for a node before that gets one elsewhere; one whose volume keeps it on its
 // node needs no room.
-func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
+func (c *causes) roomless(all []Facts, ready time.Time, rules bool) (l lack) {
 	returned := func(at time.Time) bool {
 		first, _ := c.follows(view.PhaseReady, "", at.Sub(base(c.r)).Seconds())
 		return first != nil || at.After(all[0].over)
@@ -113,7 +123,10 @@ func (c *causes) roomless(all []Facts, ready time.Time) (l lack) {
 	for _, w := range all[0].Workloads {
 		why := pods.reported(c.r, w.Ref, all[0].From, ready)
 		short := cluster.Lacks(why)
-		if len(short) == 0 || cluster.RulesBlock(why) || !w.To.After(ready) {
+		if rules {
+			short = cluster.Rules(why)
+		}
+		if len(short) == 0 || rules != cluster.RulesBlock(why) || !w.To.After(ready) {
 			continue
 		}
 		n := l.pods

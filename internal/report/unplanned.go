@@ -90,7 +90,7 @@ func signsBeside(r *record.Record, told bool, placed time.Time) (out []string) {
 		}
 		seen[e.Sign] = true
 		if e.Sign == view.SignAPI {
-			out = append(out, apiSilence(unseen{e.At, apiAnswers(r, e.At)}))
+			out = append(out, apiSilence(interval{e.At, apiAnswers(r, e.At)}))
 		} else if clause := e.Sign.Clause(clean(e.Subject)); clause != "" {
 			out = append(out, clause+" "+clock(e.At)+" UTC")
 			if e.Sign == view.SignPending && placed.After(e.At) {
@@ -102,7 +102,7 @@ func signsBeside(r *record.Record, told bool, placed time.Time) (out []string) {
 }
 
 // apiSilence describes a time in which the API server did not answer.
-func apiSilence(s unseen) string {
+func apiSilence(s interval) string {
 	if s.to.IsZero() {
 		return view.SignAPI.Clause("") + " " + clock(s.from) + " UTC"
 	}

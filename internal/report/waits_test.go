@@ -89,6 +89,41 @@ func TestARowHasOneReason(t *testing.T) {
 	}
 }
 
+// Pods that find no node before one is Ready come back no sooner by tolerating less.
+func TestPodsThatWaitedForANodeToReturn(t *testing.T) {
+	for name, c := range map[string]struct {
+		placed    float64
+		why, then string
+	}{
+		"after the return":  {61, "its pods found no node until k8s3 was Ready", ""},
+		"before the return": {59.5, "readiness: a new pod counts", "T+00:27.0"},
+	} {
+		r := bare()
+		off(r, 300)
+		down(r, "k8s2", outage.SpanNotReady, 25, 300)
+		down(r, "k8s3", outage.SpanNotReady, 28, 60)
+		r.Events = append(r.Events, view.Event{Lane: view.LaneTaint, Subject: "k8s2", Change: cluster.ChangeTaint, To: unreachable + ":NoExecute", At: at(25), Seen: at(25)})
+		for s, to := range map[float64]string{1: "6/6", 26: "0/6", 61: "6/6"} {
+			counts(r, s, "", to)
+		}
+		waits(r, 59, "web-1")
+		waits(r, c.placed, "web-1")
+		r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s3"
+		for phase, s := range map[string]float64{view.PhaseDetected: 25, view.PhaseTainted: 25, view.PhaseEvicted: 59} {
+			sees(r, phase, "k8s2", s)
+		}
+		sees(r, view.PhaseReplaced, "default/web", 61)
+		all := factsOf(r)
+		causes := causesOf(r, all)
+		if got := rowsOf(kubernetesOf(r, causes)); !strings.Contains(got, "|"+c.why) || !strings.Contains(got, "marks k8s3 NotReady") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := rowsOf(shorterOf(r, causes, all)); strings.Contains(got, "to 0|") != (c.then != "") || !strings.Contains(got, c.then) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // Room was missing only for pods that had no node until a node was Ready again, as the scheduler said: all wait for a
 // moment to be placed, also at the return, and one whose volume is elsewhere needs no room.
 func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
@@ -100,8 +135,10 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		"placed at once":          {67, 67, gpu, ""},
 		"placed after the return": {402, 402, gpu, "keep room for 2 more pods (nvidia.com/gpu) on other nodes"},
 		"one placed at once":      {402, 67, gpu, "keep room for 1 more pod (nvidia.com/gpu) on other nodes"},
-		"bound to its volume":     {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match PersistentVolume's node affinity.", ""},
-		"no word of room":         {402, 402, "0/3 nodes are available: 3 node(s) had untolerated taint(s).", ""},
+		"kept away by a rule": {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match pod topology spread constraints.",
+			"let 2 more pods run on other nodes: loosen their pod topology spread constraints"},
+		"bound to its volume": {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match PersistentVolume's node affinity.", ""},
+		"no word of room":     {402, 402, "0/3 nodes are available: 3 node(s) had untolerated taint(s).", ""},
 	} {
 		r := bare()
 		off(r, 400)
@@ -121,7 +158,7 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		sees(r, view.PhaseReady, "k8s2", 400)
 		all := factsOf(r)
 		got := rowsOf(shorterOf(r, causesOf(r, all), all))
-		if strings.Contains(got, "keep room") != (c.want != "") || !strings.Contains(got, c.want) {
+		if (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -18,9 +18,12 @@ type Workload struct {
 	// Lowest is the least number of available pods of the Of that it should have had, and Before how many
 	// were just before the outage, or before the drain that led to it. From is when the first one lacked,
 	// and AtEnd how many still did when the record ended; To is since when none did, if that is 0. After
-	// is when none lacked last before From; zero: nobody knows.
+	// is when none lacked last before From; zero: nobody knows. lacks are the times in which some did.
 	Lowest, Of, AtEnd, Before int
 	After, From, To           time.Time
+	lacks                     []interval
+	// only is the node that all of several pods were on; empty if they were on more.
+	only string
 	// Hidden: lightsout did not see the cluster for a part of the outage, so Lowest may have been
 	// lower.
 	Hidden bool
@@ -53,9 +56,12 @@ func (w *Workload) count(of string) string {
 // unseen reports whether pods may have lacked, and lightsout saw none that did.
 func (w *Workload) unseen() bool { return w.Hidden && w.lacked() == 0 }
 
-// lasted is from when to when pods lacked; false: unknown, or they still did when the record ended.
+// lasted is for how long pods lacked; false: unknown, or they still did when the record ended.
 func (w *Workload) lasted() (d time.Duration, known bool) {
-	return w.To.Sub(w.From), !w.From.IsZero() && !w.To.IsZero()
+	for _, l := range w.lacks {
+		d += l.to.Sub(l.from)
+	}
+	return d, len(w.lacks) > 0 && w.AtEnd == 0
 }
 
 // least stands before a length of time that may have been longer, as nobody saw it begin.
@@ -75,21 +81,27 @@ type reading struct {
 // hiddenLeast is for how long lightsout must not have seen the cluster for more pods to have lacked.
 const hiddenLeast = 5 * time.Second
 
-// readingsOf are the readings of each workload that a record shows, in the order of time: of the
-// deployment of the record by its seconds, of all deployments by the changes on the timeline and by the
-// samples, of all workloads by their pods.
+// readingsOf are the readings of each workload that a record shows, in the order of time: of all deployments
+// by the changes on the timeline and by the samples, of all workloads by their pods. The deployment of the record
+// is read by its seconds if no change of it is known.
 func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 	own := cluster.Ref{Kind: cluster.KindDeployment, Key: r.Deployment()}
 	readings := all.readings
-	readings[own] = append(readings[own], ownReadings(r)...)
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Change == cluster.ChangeReplicas && e.Of > 0 {
 			k := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: e.Namespace, Name: e.Subject}}
 			readings[k] = append(readings[k], reading{e.When().By, e.N, e.Of, -1})
 		}
 	}
+	counted := slices.ContainsFunc(readings[own], func(x reading) bool { return x.available >= 0 })
+	for i := range r.Seconds {
+		if x := &r.Seconds[i]; x.Available >= 0 && !counted {
+			readings[own] = append(readings[own], reading{x.At, x.Available, -1, -1})
+		}
+	}
+	readings[own] = append(readings[own], targetsOf(r)...)
 	for at, d := range deploymentsShown(r) { // no event shows what lacked when the record began
-		if d.Key != own.Key && d.Gone.IsZero() {
+		if (d.Key != own.Key || counted) && d.Gone.IsZero() {
 			k := cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}
 			readings[k] = append(readings[k], reading{at, d.Available, d.Replicas, -1})
 		}
@@ -104,14 +116,14 @@ func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 // lost pods, and that of the record.
 func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref][]reading) (out []Workload) {
 	blind := unseenIn(r)
-	hidden := slices.ContainsFunc(blind, func(s unseen) bool {
+	hidden := slices.ContainsFunc(blind, func(s interval) bool {
 		return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From) && s.to.Sub(s.from) > hiddenLeast)
 	})
 	drained := f.drained(r)
 	for k, list := range readings {
 		w := Workload{Ref: k, Hidden: hidden}
 		if w.read(list, f, drained) && (k.Key == r.Deployment() && k.Kind == cluster.KindDeployment || w.lacked() > 0) {
-			if slices.ContainsFunc(blind, func(s unseen) bool { return s.from.Before(w.From) && s.to.After(w.After) }) {
+			if slices.ContainsFunc(blind, func(s interval) bool { return s.from.Before(w.From) && s.to.After(w.After) }) {
 				w.After = time.Time{}
 			}
 			w.Why = w.because(r, f, all)
@@ -162,7 +174,14 @@ func worse(a, b Workload) int {
 func (w *Workload) read(all []reading, f *Facts, drained time.Time) (known bool) {
 	want, available, pending, declared := 0, -1, -1, false
 	w.Before = math.MaxInt
+	begins := func(by time.Time) { // with what was so before
+		if !known && want > 0 && available >= 0 && !by.Before(f.From) {
+			known = true
+			w.lack(max(want-available, 0), want, f.From, false)
+		}
+	}
 	for _, x := range all {
+		begins(x.at)
 		before, late := x.at.Before(f.From), x.at.After(f.over)
 		switch {
 		case x.replicas >= 0 && (before || !known):
@@ -195,6 +214,7 @@ func (w *Workload) read(all []reading, f *Facts, drained time.Time) (known bool)
 			w.lack(max(want-available, 0), want, x.at, late)
 		}
 	}
+	begins(f.over)
 	w.Before = min(w.Before, w.Of)
 	return known
 }
@@ -222,8 +242,13 @@ func (w *Workload) lack(n, of int, at time.Time, late bool) {
 	if w.lacked() == 0 || w.From.IsZero() {
 		w.since(n, at)
 	}
-	if n == 0 && w.AtEnd > 0 {
-		w.To = at
+	switch last := len(w.lacks) - 1; {
+	case n > 0 && last < 0:
+		w.lacks = []interval{{from: w.From}}
+	case n > 0 && w.AtEnd == 0:
+		w.lacks = append(w.lacks, interval{from: at})
+	case n == 0 && w.AtEnd > 0:
+		w.To, w.lacks[last].to = at, at
 	}
 	w.AtEnd = n
 }
@@ -236,16 +261,6 @@ func (w *Workload) place(pending int, at time.Time, late bool) {
 	case pending == 0 && w.Pending > 0 && w.PendingTo.IsZero():
 		w.PendingTo = at
 	}
-}
-
-// ownReadings are those of the record's deployment by its seconds and what it should have.
-func ownReadings(r *record.Record) (out []reading) {
-	for i := range r.Seconds {
-		if x := &r.Seconds[i]; x.Available >= 0 {
-			out = append(out, reading{x.At, x.Available, -1, -1})
-		}
-	}
-	return append(out, targetsOf(r)...)
 }
 
 // targetsOf lists by the samples how many pods the deployment of the record should have from a time on:
