@@ -20,7 +20,7 @@ type questionDialog struct {
 	// holds the rows that were shown.
 	unread, next int
 	read         map[string]bool
-	now    func() time.Time
+	now          func() time.Time
 	grace
 }
 
