@@ -192,6 +192,10 @@ func trimPod(p *corev1.Pod) *Pod {
 		case corev1.PodReady:
 			out.Ready = cond.Status == corev1.ConditionTrue
 			out.ReadySince = moment(cond.LastTransitionTime.Time)
+		case corev1.PodScheduled:
+			if cond.Status == corev1.ConditionFalse {
+				out.Unplaced = word(Unpreempted(cond.Message))
+			}
 		case corev1.DisruptionTarget:
 			out.Evicted = cond.Status == corev1.ConditionTrue && (cond.Reason == byTaint || cond.Reason == byPodGC) &&
 				(out.Deleting.IsZero() || cond.LastTransitionTime.Time.Before(out.Deleting.Add(byTaintLater)))

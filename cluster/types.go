@@ -320,6 +320,8 @@ type Pod struct {
 	// node is gone. See Snapshot.ReportsEvictions.
 	Evicted bool   `json:"evicted,omitzero"`
 	IP      string `json:"ip,omitzero"`
+	// Unplaced is the scheduler's message on why no node takes it, without preemption.
+	Unplaced string `json:"unplaced,omitzero"`
 	// Owner is the controlling owner (a ReplicaSet, DaemonSet, StatefulSet, …)
 	// and Deployment the deployment behind a ReplicaSet, where known.
 	OwnerKind  string `json:"owner_kind,omitzero"`

@@ -58,8 +58,12 @@ func (s *Snapshot) Workloads(kind Kind) []*Workload {
 	return out
 }
 
-// Workload returns a workload; nil if there is none of this kind and key.
+// Workload returns a workload; nil if there is none of this kind and key. Of a deployment Ready are
+// the available pods.
 func (s *Snapshot) Workload(ref Ref) *Workload {
+	if d := s.Deployment(ref.Key); ref.Kind == KindDeployment && d != nil {
+		return &Workload{Kind: ref.Kind, Key: d.Key, Ready: d.Available, Desired: d.Replicas, Word: d.Word, Labels: d.Labels}
+	}
 	if ref.Kind == KindService {
 		if e := keyed(s.endpoints, ref.Key); e != nil {
 			return serviceOf(e)
@@ -184,6 +188,25 @@ func (s *Snapshot) PodsOwnedBy(ref Ref) []*Pod {
 		}
 	}
 	return out
+}
+
+// Workload refers to what owns the pod: its deployment, where that is known; without an owner, the pod itself.
+func (p *Pod) Workload() Ref {
+	switch {
+	case p.Deployment != "":
+		return Ref{KindDeployment, p.deployment()}
+	case p.OwnerName != "":
+		return Ref{Kind(strings.ToLower(p.OwnerKind)), Key{p.Namespace, p.OwnerName}}
+	}
+	return Ref{KindPod, p.Key}
+}
+
+// Lacking gives the stateful sets and daemon sets with fewer ready pods than they should have, those that
+// lack the largest share first.
+func (s *Snapshot) Lacking() []*Workload {
+	all := slices.DeleteFunc(slices.Concat(s.Workloads(KindStatefulSet), s.Workloads(KindDaemonSet)), func(w *Workload) bool { return w.Ready >= w.Desired })
+	slices.SortStableFunc(all, func(a, b *Workload) int { return a.Ready*b.Desired - b.Ready*a.Desired })
+	return all
 }
 
 // ownerKinds are the kinds that own pods directly, as the pods name them.

@@ -36,11 +36,15 @@ type handDialog struct {
 	below string // about all of them
 }
 
-// openSurvey shows the command that surveys the cluster.
-func openSurvey(m *Model) {
-	about := "which nodes and zones the cluster can spare, and what would let it spare more; it switches nothing"
-	d := &handDialog{m: m, lines: []byHand{{m.s.f.Survey, about}, {m.s.f.Survey + " --pairs", "which two nodes at once, too"}}}
-	d.open("Survey")
+// openCommands shows commands about the whole cluster.
+func openCommands(heading string, lines ...byHand) func(*Model) {
+	return func(m *Model) {
+		if lines[0].command == "" {
+			m.say("there is no such command: this cluster and its machines end with the screen")
+			return
+		}
+		(&handDialog{m: m, lines: lines}).open(heading)
+	}
 }
 
 // open shows the lines below a heading.

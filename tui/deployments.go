@@ -3,8 +3,10 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 var deploymentsSpec = &paneSpec{
@@ -16,9 +18,11 @@ var deploymentsSpec = &paneSpec{
 	open: func() pane { return newDeploymentsPane() },
 }
 
-// deploymentsPane lists deployments with their replicas, word and history.
+// deploymentsPane lists deployments with their replicas, word and history, and below them in one row the
+// workloads of other kinds that lack pods.
 type deploymentsPane struct {
 	list[cluster.Key, *cluster.Deployment]
+	lacking []*cluster.Workload // of other kinds
 }
 
 func newDeploymentsPane() *deploymentsPane {
@@ -67,6 +71,7 @@ func newDeploymentsPane() *deploymentsPane {
 func (p *deploymentsPane) settle(s *scene) {
 	if p.stale(s.snap, s.f.Focus, s.only.text) {
 		p.take(s, s.snap.Deployments())
+		p.lacking = slices.DeleteFunc(s.snap.Lacking(), func(w *cluster.Workload) bool { return !s.only.has(w.Namespace) })
 		if s.f.Focus.Name != "" { // begin on the one that the gauge measures
 			p.begin(func(d *cluster.Deployment) bool { return d.Key == s.f.Focus })
 		}
@@ -78,11 +83,18 @@ func (p *deploymentsPane) settle(s *scene) {
 }
 
 func (p *deploymentsPane) want(*scene, int) want {
-	return want{least: min(leastHeader, p.lines()), most: p.lines(), share: 2}
+	lines := p.lines() + btoi(len(p.lacking) > 0)
+	return want{least: min(leastHeader, lines), most: lines, share: 2}
 }
 
 func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {
-	lines := p.list.draw(s, w, h, active)
+	below := min(len(p.lacking), 1, h-1)
+	lines := p.list.draw(s, w, h-below, active)
+	if below > 0 {
+		o := p.lacking[0]
+		text := fmt.Sprintf("W: %s %d/%d ", middle(s.t.text(o.Name), 16, s.t.ellipsis), o.Ready, o.Desired) + text.Noun(len(p.lacking), "lacks pods", after("and ", some(len(p.lacking)-1, "more lack pods"), ""))
+		lines = append(lines, textLine(s.t, w, 2, wordStyle(s.t, o.Word), text))
+	}
 	return drawing{"Deployments", p.count(s), lines}
 }
 

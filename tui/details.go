@@ -247,6 +247,7 @@ func (d *details) deployment(ref cluster.Ref) {
 		d.add("measured", "yes: the gauge counts its pods' requests")
 	}
 	d.time("gone", dep.Gone)
+	d.pods(ref)
 	if kn := dep.Knative; kn != nil {
 		d.knative(kn)
 	}

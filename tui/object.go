@@ -287,7 +287,7 @@ func (d *objectDialog) shownContainer() string {
 // between them.
 func (d *objectDialog) owner() cluster.Ref {
 	if p := d.m.s.snap.Pod(d.ref.Key); d.ref.Kind == cluster.KindPod && p != nil && p.Deployment != "" {
-		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: p.Namespace, Name: p.Deployment}}
+		return p.Workload()
 	}
 	return d.told().Owner
 }

@@ -53,8 +53,12 @@ func openPalette(m *Model) {
 	for _, w := range handWords {
 		d.add(command{text: w.text, binding: binding{run: openByHand(w.lines), names: w.names, need: needLive}})
 	}
-	d.add(command{text: "survey: the command line that shows what the cluster can spare",
-		binding: binding{run: openSurvey, names: []string{"survey", "spare"}, need: needLive}})
+	survey, restore := m.s.f.Survey, m.s.f.Restore
+	d.add(command{text: "survey: the command line that shows what the cluster can spare", binding: binding{names: []string{"survey", "spare"}, need: needLive,
+		run: openCommands("Survey", byHand{survey, "which nodes and zones the cluster can spare, and what would let it spare more; it switches nothing"},
+			byHand{survey + " --pairs", "which two nodes at once, too"})}})
+	d.add(command{text: "restore: the command line that powers on what lightsout has left off", binding: binding{names: []string{"restore"}, need: needLive,
+		run: openCommands("Restore", byHand{restore, "later, without the screen: it powers on and uncordons what lightsout has left off or cordoned"})}})
 	for _, g := range m.active.groups(m.keys) {
 		for _, b := range g.bindings {
 			if h := b.key.Help(); b.run != nil && g.title != "Moving" {

@@ -120,6 +120,21 @@ func TestTheSurveyHasACommandToCopy(t *testing.T) {
 	}
 }
 
+// The command that restores later can be copied; a lab has none.
+func TestTheCommandThatRestoresCanBeCopied(t *testing.T) {
+	f := mdxOutage()
+	for _, f.Restore = range []string{"lightsout restore --context mdx", ""} {
+		m, _, _ := testModel(f, 160, 36, Options{})
+		typeWord(m, "restore")
+		if f.Restore != "" {
+			typeKeys(m, "Y")
+		}
+		if v, want := plainView(m), "copied: "+f.Restore; f.Restore != "" && !strings.Contains(v, want) || f.Restore == "" && !strings.Contains(v, "end with the screen") {
+			t.Errorf("%q:\n%s", f.Restore, v)
+		}
+	}
+}
+
 // A digit copies one of several commands.
 func TestADigitCopiesACommand(t *testing.T) {
 	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -15,21 +16,23 @@ type questionDialog struct {
 	chosen int // index of the choice; the first is the safe one, which esc takes
 	in     input
 	body   pager // the question's lines
-	// unread: a row that names machines was not yet shown; read holds those that were.
-	unread bool
-	read   map[string]bool
-	now    func() time.Time
+	// unread is how many machines were not yet shown in full, next the first row of these; read
+	// holds the rows that were shown.
+	unread, next int
+	read         map[string]bool
+	now          func() time.Time
 	grace
 }
 
 // renew takes the same question with other lines or choices.
 func (d *questionDialog) renew(q *view.Question) {
-	if !slices.Equal(subjects(d.q), subjects(q)) {
-		d.unread = true // until it is drawn
-	}
+	changed := !slices.Equal(subjects(d.q), subjects(q))
 	d.q = q
-	if d.chosen >= len(d.choices()) || !d.open() {
-		d.chosen = 0
+	if changed {
+		d.unread, d.next = 1, d.body.top // until it is drawn
+	}
+	if changed || d.chosen >= len(d.choices()) || !d.open() {
+		d.begin()
 	}
 }
 
@@ -72,10 +75,9 @@ func (d *questionDialog) foot() string {
 	switch {
 	case d.q.Refused:
 		keys = "enter close"
-	case d.unread:
-		keys = "→/↓ read each machine · esc " + strings.ToLower(d.choices()[0].Label)
-	}
-	if len(d.body.lines) > d.body.room && !d.unread {
+	case d.unread > 0 && d.chosen > 0:
+		keys = "enter reads on: " + text.Count(d.unread, "machine is", "machines are") + " not shown yet · esc " + strings.ToLower(d.choices()[0].Label)
+	case len(d.body.lines) > d.body.room:
 		keys += " · ↑/↓ more"
 	}
 	if d.toCopy() != "" {
@@ -116,9 +118,6 @@ func (d *questionDialog) reading() bool { return !d.typing() }
 
 // open reports whether a choice other than the safe one may be taken.
 func (d *questionDialog) open() bool {
-	if d.unread {
-		return false
-	}
 	if d.q.Type != "" {
 		return d.in.String() == d.q.Type
 	}
@@ -142,29 +141,24 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 		return nil, false
 	}
 	last := len(d.choices()) - 1
-	if d.unread && slices.Contains([]string{"tab", "shift+tab", "right"}, p.name) && last > 0 {
-		for range max(1, d.body.room-1) {
-			d.body.move("down")
-		}
-		return nil, false
-	}
 	switch p.name {
 	case "esc":
 		return d.answer(0), true
 	case "enter":
-		return d.answer(d.chosen), true
+		if d.unread == 0 || d.chosen == 0 {
+			return d.answer(d.chosen), true
+		}
+		d.body.top = min(d.next, d.body.top+d.body.room)
 	case "tab":
 		d.chosen = (d.chosen + 1) % (last + 1)
 	case "shift+tab":
 		d.chosen = (d.chosen + last) % (last + 1)
-	case "up", "pgup":
-		d.body.move("up")
-		return nil, false
-	case "down", "pgdown":
-		d.body.move("down")
-		return nil, false
+	case "up", "pgup", "down", "pgdown":
+		d.body.move(p.name)
 	default:
 		switch {
+		case p.name == "space" && !d.typing():
+			d.body.move(p.name)
 		case p.name == "left" && d.arrows():
 			d.chosen = max(0, d.chosen-1)
 		case p.name == "right" && d.arrows(): // no letter: it may be meant for something else
@@ -232,19 +226,15 @@ func (d *questionDialog) look(body []questionRow) {
 	if d.read == nil {
 		d.read = map[string]bool{}
 	}
-	was := d.unread
-	d.unread = false
+	d.unread, d.next = 0, len(body)
+	last := 0
 	for i, l := range body {
 		if i >= d.body.top && i < d.body.top+d.body.room {
 			d.read[l.s] = true
 		}
-		d.unread = d.unread || l.subject && !d.read[l.s]
-	}
-	switch {
-	case was && !d.unread && d.typing():
-		d.typed()
-	case was != d.unread:
-		d.begin()
+		if l.subject > last && !d.read[l.s] {
+			d.unread, d.next, last = d.unread+1, min(d.next, i), l.subject
+		}
 	}
 }
 
@@ -288,17 +278,18 @@ func (d *questionDialog) buttonRows(t *theme, w, h int) [][]span {
 	return rows[from:min(len(rows), from+most)]
 }
 
-// questionRow is a row of a question; subject: it belongs to a line that names machines.
+// questionRow is a row of a question; subject is the number of the line that names machines, from 1,
+// and 0 of other rows.
 type questionRow struct {
 	span
-	subject bool
+	subject int
 }
 
 // wrapped are the question's lines, wrapped; roomy puts an empty line before each
 // heading.
 func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []questionRow {
 	var body []questionRow
-	subject := false
+	subject := 0
 	add := func(st style, text string, indent int) {
 		for i, l := range wrap(text, w-indent-2) {
 			if i > 0 {
@@ -307,10 +298,10 @@ func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []questionRow {
 			body = append(body, questionRow{span{st, blank(indent) + l}, subject})
 		}
 	}
-	for _, l := range d.lines() {
+	for i, l := range d.lines() {
 		sign, st := levelStyle(t, l.Level)
 		text := t.text(l.Text)
-		subject = l.Subject
+		subject = (i + 1) * btoi(l.Subject)
 		switch {
 		case strings.TrimSpace(text) == "":
 			body = append(body, questionRow{})

@@ -75,8 +75,13 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	next := s.f.Next[:max(0, min(len(s.f.Next), 1+h/6, h-1))]
 	out.lines = p.events(s, w, h-len(next), active)
 	lead := "next: "
-	for _, sentence := range next {
-		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).rest(s.t, s.t.accent, s.t.text(sentence)).String())
+	for i, sentence := range next {
+		more := ""
+		if i == len(next)-1 {
+			more = after(" +", some(len(s.f.Next)-len(next), "more"), "")
+		}
+		text := fit(s.t.text(sentence), w-width(lead+more)-2, s.t.ellipsis)
+		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).put(s.t.accent, text+more).String())
 		lead = blank(width(lead))
 	}
 	out.facts = p.position(s)

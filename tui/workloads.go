@@ -161,8 +161,7 @@ func podsOnDownNodes(s *scene) map[cluster.Ref][]*cluster.Pod {
 		}
 		for _, p := range s.snap.PodsOn(n.Name) {
 			if p.Gone.IsZero() && !p.Finished() {
-				ref := cluster.Ref{Kind: cluster.Kind(strings.ToLower(p.OwnerKind)), Key: cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}}
-				out[ref] = append(out[ref], p)
+				out[p.Workload()] = append(out[p.Workload()], p)
 			}
 		}
 	}
@@ -249,14 +248,7 @@ func (d *details) workload(ref cluster.Ref) {
 		d.addStyled(st, "now", text)
 	}
 	d.add("rule", explained[w.Kind])
-	if pods := s.snap.PodsOwnedBy(ref); len(pods) > 0 {
-		d.head("Pods")
-		for _, p := range pods[:min(len(pods), mostEvents)] {
-			_, st := podSign(s, p)
-			d.addStyled(st, cmp.Or(p.Node, "no node"), p.Name+": "+s.snap.PodWord(p, s.now))
-		}
-		d.add("", some(max(0, len(pods)-mostEvents), "more"))
-	}
+	d.pods(ref)
 	d.described(ref)
 	d.head("Workload")
 	d.add("kind", string(w.Kind))
@@ -264,6 +256,19 @@ func (d *details) workload(ref cluster.Ref) {
 	d.add("namespace", w.Namespace)
 	d.add("labels", labelList(w.Labels))
 	d.events(ref.Key)
+}
+
+// pods lists the pods of a workload, those in trouble first, each with why no node takes it.
+func (d *details) pods(ref cluster.Ref) {
+	s := d.s
+	ranks := ranked(s, s.snap.PodsOwnedBy(ref), podTrouble)
+	pods := slices.Concat(ranks[:]...)
+	d.head("Pods")
+	for _, p := range pods[:min(len(pods), mostEvents)] {
+		_, st := podSign(s, p)
+		d.addStyled(st, cmp.Or(p.Node, "no node"), p.Name+": "+s.snap.PodWord(p, s.now)+after(": ", p.Unplaced, ""))
+	}
+	d.add("", some(max(0, len(pods)-mostEvents), "more"))
 }
 
 // Words of workloads that have a look of their own.

@@ -80,6 +80,27 @@ func TestWorkloadsTellWhatTheLossOfANodeMeans(t *testing.T) {
 	}
 }
 
+// What lacks pods is on the first screen, whatever its kind, and the details of each kind name its pods and
+// the scheduler's reason.
+func TestTheFirstScreenAndTheDetailsShowWhatLacksPods(t *testing.T) {
+	f := withWorkloads()
+	c := f.Snapshot.Contents()
+	dep := c.Deployments[0]
+	c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: dep.Namespace, Name: "waits"}, Phase: "Pending", Status: "Pending", Deployment: dep.Name, Unplaced: "3 Insufficient nvidia.com/gpu"})
+	f.Snapshot, f.Focus = cluster.NewSnapshot(c), dep.Key
+	f.Next = []string{"one", "two", "three", "four", "five", "six"}
+	for _, s := range []size{{80, 24}, {120, 36}} {
+		m, _, _ := testModel(f, s.w, s.h, Options{})
+		if v := plainView(m); !strings.Contains(v, "W: cache 0/1 and 2 more lack pods") || !regexp.MustCompile(`(one|two) \+[45] more`).MatchString(v) {
+			t.Errorf("the first screen does not show what lacks pods, or hides forecasts:\n%s", v)
+		}
+		typeKeys(m, "2 enter")
+		if v := plainView(m); !regexp.MustCompile(`no node +waits: Pending: 3 Insufficient nvidia.com/gpu`).MatchString(v) {
+			t.Errorf("the details of a deployment do not show why its pod waits:\n%s", v)
+		}
+	}
+}
+
 func TestThePaneOfWorkloadsNamesWhatItCannotRead(t *testing.T) {
 	f := withWorkloads()
 	c := f.Snapshot.Contents()

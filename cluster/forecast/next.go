@@ -3,7 +3,9 @@ package forecast
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,8 +35,8 @@ type event struct {
 	text string
 }
 
-// Lines describes the next actions of the control plane, one sentence each, the soonest
-// first, and then what it will not do. It is empty while everything is normal. Its cost
+// Lines describes what needs room now, the workload with the fewest ready pods first, then the next
+// actions of the control plane, the soonest first, and what it will not do. It is empty while everything is normal. Its cost
 // follows the number of lost nodes and of the pods on them and, once a second, the
 // number of all nodes. off names the nodes whose machines are off, as in Outage.
 func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string {
@@ -51,6 +53,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 	}
 	var evictions []Node
 	waiting := false // one is not Ready, and without the taint
+	ending, hanging := 0, []string(nil)
 	for _, o := range f.Nodes {
 		n := s.Node(o.Node)
 		if n.Ready == cluster.TriTrue {
@@ -65,7 +68,10 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		}
 		waiting = waiting || !tainted && n.Ready != cluster.TriNone
 		if _, silent := s.Silent(n, now); silent && !n.OutOfService() {
-			last = append(last, x.stuck(s, n.Name)...)
+			pods, volumes := x.stuck(s, n.Name)
+			if last = append(last, volumes...); pods > 0 {
+				ending, hanging = ending+pods, append(hanging, n.Name)
+			}
 		}
 	}
 	rule, follow := "", time.Duration(0) // until the next node's taint
@@ -80,40 +86,78 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 	if rule != "" {
 		last = append(last, event{text: rule})
 	}
-	if nowhere := Unscheduled(s); nowhere > 0 {
-		last = append(last, event{text: pods(nowhere, "waits", "wait") + " for a node with room"})
-	} else if len(evictions) > 0 || waiting && rule == "" {
+	homeless := roomless(s)
+	if len(homeless) == 0 && (len(evictions) > 0 || waiting && rule == "") {
 		if o := x.homeless(s, Down(s, slices.Concat(lost, off))); o.Homeless().High > 0 {
 			last = append(last, event{text: NoRoom(o.Homeless())})
 		}
 	}
+	if ending > 0 {
+		last = append(last, event{text: pods(ending, "stays", "stay") + " Terminating until " + named(hanging) + text.Noun(len(hanging), " returns", " return")})
+	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
 	var out []string
-	for _, it := range append(items, last...) {
+	for _, it := range slices.Concat(homeless, items, last) {
 		out = append(out, it.text)
 	}
 	return out
 }
 
-// stuck describes what stays on a silent node: pods that end, and the volumes that they keep
+// mostRoomless is how many workloads roomless names.
+const mostRoomless = 3
+
+// roomless describes the pods that wait for a node, by their workloads.
+func roomless(s *cluster.Snapshot) (out []event) {
+	by := map[cluster.Ref][]*cluster.Pod{}
+	for _, p := range unscheduled(s) {
+		by[p.Workload()] = append(by[p.Workload()], p)
+	}
+	share := func(ref cluster.Ref) float64 {
+		if w := s.Workload(ref); w != nil {
+			return float64(w.Ready) / float64(max(1, w.Desired))
+		}
+		return 1
+	}
+	refs := slices.SortedFunc(maps.Keys(by), func(a, b cluster.Ref) int {
+		return cmp.Or(cmp.Compare(share(a), share(b)), len(by[b])-len(by[a]), cmp.Compare(a.String(), b.String()))
+	})
+	rest := 0
+	for i, ref := range refs {
+		all, count, why := by[ref], "", by[ref][0].Unplaced
+		if w := s.Workload(ref); w != nil {
+			count = fmt.Sprintf(" %d/%d", w.Ready, w.Desired)
+		}
+		if lacks := cluster.Lacks(why); len(lacks) > 0 && !cluster.RulesBlock(why) {
+			why = "Insufficient " + text.List(lacks)
+		}
+		if i < mostRoomless {
+			out = append(out, event{text: strings.TrimSuffix(ref.Name+count+": "+pods(len(all), "waits", "wait")+" for a node with room: "+why, ": ")})
+		} else {
+			rest += len(all)
+		}
+	}
+	if rest > 0 {
+		out = append(out, event{text: "more workloads: " + pods(rest, "waits", "wait") + " for a node with room"})
+	}
+	return out
+}
+
+// stuck returns what stays on a silent node: how many pods that end, and the volumes that they keep
 // attached, by name: no pod on another node starts with one of them.
-func (x *Next) stuck(s *cluster.Snapshot, node string) (out []event) {
-	ending, names := 0, []string(nil)
+func (x *Next) stuck(s *cluster.Snapshot, node string) (ending int, volumes []event) {
+	var names []string
 	for _, p := range s.PodsOn(node) {
 		if !p.Deleting.IsZero() && p.Gone.IsZero() && !p.Finished() {
 			ending++
 			names = append(names, s.AttachedAlone(p.Namespace, x.spec(p))...)
 		}
 	}
-	if ending > 0 {
-		out = append(out, event{text: pods(ending, "of "+node+" stays", "of "+node+" stay") + " Terminating until it returns"})
-	}
 	slices.Sort(names)
 	if names = slices.Compact(names); len(names) > 0 {
-		out = append(out, event{text: text.Clean(fmt.Sprintf("%s %s stays attached to %s: %s",
+		volumes = append(volumes, event{text: text.Clean(fmt.Sprintf("%s %s stays attached to %s: %s",
 			text.Noun(len(names), "volume", "each volume of"), text.List(names), node, detaching), 400)})
 	}
-	return out
+	return ending, volumes
 }
 
 // specsKept bounds the specifications that a Next keeps decoded.
@@ -154,22 +198,18 @@ func evictionsNext(all []Node, follow time.Duration, now time.Time) event {
 	slices.SortFunc(all, func(a, b Node) int {
 		return cmp.Or(a.Evicted.From.Compare(b.Evicted.From), cmp.Compare(a.Node, b.Node))
 	})
-	first, together := all[0].Evicted.From, 1
-	for together < len(all) && all[together].Evicted.From.Sub(first) < time.Second {
-		together++
+	first, together := all[0].Evicted.From, []string(nil)
+	for _, n := range all {
+		if n.Evicted.From.Sub(first) < time.Second {
+			together = append(together, n.Node)
+		}
 	}
-	who := all[0].Node
-	switch {
-	case together == 2:
-		who += " and " + all[1].Node
-	case together > 2:
-		who = fmt.Sprintf("%d nodes", together)
-	}
+	who := named(together)
 	out := fmt.Sprintf("pods of %s evicted in %s", who, text.Span(first.Sub(now)))
 	if !first.After(now) {
 		out = fmt.Sprintf("pods of %s evicted any moment", who)
 	}
-	switch others, last := len(all)-together, all[len(all)-1]; {
+	switch others, last := len(all)-len(together), all[len(all)-1]; {
 	case others == 1:
 		out += ", of " + last.Node + " " + later(last.Evicted.From.Sub(first))
 	case others > 1:
@@ -179,6 +219,14 @@ func evictionsNext(all []Node, follow time.Duration, now time.Time) event {
 		out += ", the next node " + later(follow)
 	}
 	return event{first, out}
+}
+
+// named names up to two nodes, and counts more.
+func named(nodes []string) string {
+	if len(nodes) > 2 {
+		return fmt.Sprintf("%d nodes", len(nodes))
+	}
+	return text.List(nodes)
 }
 
 // later is how much later something happens.
@@ -191,13 +239,15 @@ func later(d time.Duration) string {
 
 // Unscheduled counts the pods that wait for a node, without those that scheduling gates
 // hold back and those of namespaces that lightsout does not watch.
-func Unscheduled(s *cluster.Snapshot) (n int) {
+func Unscheduled(s *cluster.Snapshot) int { return len(unscheduled(s)) }
+
+func unscheduled(s *cluster.Snapshot) (out []*cluster.Pod) {
 	for _, p := range s.PodsOn("") {
 		if p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() && p.Status != "SchedulingGated" {
-			n++
+			out = append(out, p)
 		}
 	}
-	return n
+	return out
 }
 
 // Unscheduled forecasts how many pods the function Unscheduled counts while the nodes are away.

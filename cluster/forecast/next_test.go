@@ -33,6 +33,37 @@ func TestNextListsTheSoonestFirst(t *testing.T) {
 	}
 }
 
+// What lacks pods comes before leftovers, which are one line for all nodes.
+func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
+	c := mdx(func(name string, n *cluster.Node) {
+		if name >= "kube-node3" {
+			lostFor(400 * time.Second)(n)
+			tainted(t0.Add(-340 * time.Second))(n)
+		}
+	})
+	for _, p := range c.Pods {
+		if p.Node >= "kube-node3" {
+			p.Deleting = t0.Add(-time.Minute)
+		}
+	}
+	c.Deployments[0].Available = 8
+	for i, name := range []string{"llm", "llm", "model", "a", "b"} {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: key("default", fmt.Sprint("waits", i)), Phase: "Pending", Deployment: name,
+			Unplaced: "0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient nvidia.com/gpu."})
+	}
+	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key("default", "model"), Replicas: 3, Total: 3})
+	want := []string{
+		"model 0/3: 1 pod waits for a node with room: Insufficient nvidia.com/gpu",
+		"llm 8/16: 2 pods wait for a node with room: Insufficient nvidia.com/gpu",
+		"a: 1 pod waits for a node with room: Insufficient nvidia.com/gpu",
+		"more workloads: 1 pod waits for a node with room",
+		"8 pods stay Terminating until kube-node3 and kube-node4 return",
+	}
+	if got := new(Next).Lines(cluster.NewSnapshot(c), nil, t0); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
 // A second node is lost right after the forecast for the first.
 func TestNextCountsTheHomelessPodsOfEachNodeThatIsLost(t *testing.T) {
 	after := func(at time.Time, nodes ...string) *cluster.Snapshot {

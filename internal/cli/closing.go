@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 // cordoned, and the paths of the records.
 func (a *app) sayEnd() {
 	say := func(of, dir string) {
-		fmt.Fprintf(stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
+		fmt.Fprintf(stderr, "the %s's record is in %s, its report in %s\n", of, dir, filepath.Join(dir, record.HTMLFile))
 	}
 	for _, k := range a.trials.Kept() {
 		say("trial", k)

@@ -98,7 +98,15 @@ func stateDeployments(s *cluster.Snapshot) []string {
 			rows = append(rows, []string{d.Key.String(), fmt.Sprintf("%d of %d", d.Available, d.Replicas), d.Word})
 		}
 	}
-	return table(fmt.Sprintf("Deployments: %d", len(rows)-1), rows)
+	out := table(fmt.Sprintf("Deployments: %d", len(rows)-1), rows)
+	rows = [][]string{{"WORKLOAD", "KIND", "READY", "STATUS"}}
+	for _, w := range s.Lacking() {
+		rows = append(rows, []string{w.Key.String(), string(w.Kind), fmt.Sprintf("%d of %d", w.Ready, w.Desired), w.Word})
+	}
+	if len(rows) > 1 {
+		out = append(out, table(fmt.Sprintf("Other workloads that lack pods: %d", len(rows)-1), rows)...)
+	}
+	return out
 }
 
 // notRead is why the objects of a kind are not known; empty if they are.

@@ -54,7 +54,7 @@ func (v *leaving) question() (view.Question, bool) {
 			lines = append(lines, view.Line{Text: "Leaving stops the load and cancels the requests in flight."})
 		}
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, first, {ID: leaveNow, Label: now}}}
-		if first == nothing { // nothing can be undone before
+		if first == nothing || v.opt.ReadOnly { // nothing can be undone before
 			q.Choices = slices.Delete(q.Choices, 1, 2)
 		}
 		return q, !v.settled() || v.loads.busy()

@@ -55,6 +55,9 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	case cordoned != nil:
 		q.Choices[1].Label = "Power on and uncordon"
 	}
+	if w.opt.ReadOnly {
+		q.Title, q.Choices = "Left off or cordoned; read-only restores nothing", []view.Choice{{ID: view.ChoiceNo, Label: "Close"}}
+	}
 	open := len(q.Lines) > 0
 	q.Lines = append(q.Lines, w.machines.takenLines()...)
 	return q, open

@@ -347,6 +347,7 @@ func (s *Session) publish() *view.Frame {
 		Scopes:      s.moving.known,
 		Kubectl:     s.opt.Kubectl,
 		Survey:      s.opt.Survey,
+		Restore:     s.opt.Restore,
 	}
 	if f.Snapshot != nil {
 		f.Next = slices.Concat(s.switching.drains.next(), s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited())

@@ -69,6 +69,8 @@ type Frame struct {
 	// that surveys it. Records leave them out.
 	Kubectl []string
 	Survey  string
+	// Restore is the command that powers on later what lightsout has left off; empty if the machines end with the screen.
+	Restore string
 	// Recording is true while the record can be written; RecordErr is the reason, in
 	// one sentence, why it cannot.
 	Recording bool
