@@ -38,11 +38,8 @@ type Second struct {
 // FailedSum is the number of failed requests of all classes.
 func (s Second) FailedSum() int { return s.Failed.Sum() }
 
-// FailedIn are the requests that failed in the second, whenever they were sent.
+// FailedIn are the requests that failed in the second, whenever they were sent; the map is the caller's.
 func (s Second) FailedIn() ByClass {
-	if len(s.Later)+len(s.Earlier) == 0 {
-		return s.Failed
-	}
 	in := maps.Clone(s.Failed)
 	in.addAll(s.Earlier, 1)
 	in.addAll(s.Later, -1)
@@ -95,12 +92,14 @@ func (s *Second) Add(o Second) {
 type Series struct {
 	rows []*Row    // in the order of time
 	good time.Time // the end of the newest request that was ok
+	// OwnError is why lightsout could not send a request (ClassLocal), the newest; empty if it could send all.
+	OwnError string
 }
 
 // Row is one second of a Series.
 type Row struct {
 	Second
-	// span is that of its failed requests.
+	// span is that of its failed requests, without those that lightsout could not send.
 	span Failures
 	// vain is since when the first of those that failed in it had waited in vain.
 	vain time.Time
@@ -118,6 +117,8 @@ func (s *Series) Note(r *Record, from time.Time) {
 	x.Sent++
 	x.end(r.Class, &last.Second)
 	switch {
+	case r.Class == ClassLocal: // nobody knows what clients would have seen
+		s.OwnError = r.Error
 	case r.Class.Failed():
 		x.span.join(failed(r, from))
 		last.vain = earlier(last.vain, r.inVainSince())

@@ -47,10 +47,12 @@ func TestTheStateOfAServiceFollowsFromItsSeconds(t *testing.T) {
 		"ooFFoo":   ServiceDegraded,
 		"ooFFFoo":  ServiceDown,
 		"ooF":      ServiceDown,
+		"ooLLLL":   ServiceUp,
+		"LLLL":     ServiceUnasked,
 	} {
 		var s Series
 		for second, c := range classes {
-			class, known := map[rune]Class{'o': ClassOK, 'f': ClassRefused, 'F': ClassRefused, 'c': ClassCancelled}[c]
+			class, known := map[rune]Class{'o': ClassOK, 'f': ClassRefused, 'F': ClassRefused, 'c': ClassCancelled, 'L': ClassLocal}[c]
 			for n := map[rune]int{'F': 4}[c]; known && n >= 0; n-- {
 				s.Note(ended(float64(second), class, 0.1), at(float64(second)))
 			}

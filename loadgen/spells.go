@@ -25,11 +25,6 @@ type SpellChange struct {
 	Of int
 }
 
-// leastQuiet ends a spell in which all requests failed: a request sent this long after the last
-// failure succeeds. It is in addition to the time that a failure takes to show. recovered ends one
-// in which a part of the requests failed, and one that began sooner than that after another.
-const leastQuiet = 3 * time.Second
-
 // Spells finds the spells in which some or all requests fail, while they go on, for the timeline: what an outage
 // is judged by is the error windows of a Window. Its caller reports
 // every request that ends. The zero value is ready. It is safe for concurrent use.
@@ -39,7 +34,10 @@ type Spells struct {
 	series  Series
 	all     Failures
 	longest time.Duration // from the sending of a failed request to its end
-	quiet   time.Duration // how long after its last failure a request must have been sent that ends it
+	// quiet is how long after its last failure a request must have been sent that ends it, in addition to the
+	// time that a failure takes to show: least, or recovered if only a part of the requests failed, or the
+	// spell began sooner than that after another.
+	quiet time.Duration
 	// service is up once the spell has ended, and degraded if requests succeeded within it.
 	service Service
 }
@@ -56,7 +54,7 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 		return SpellChange{}, false
 	}
 	s.series.Note(r, at)
-	if r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < max(leastQuiet+s.longest, s.quiet) {
+	if r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < max(least+s.longest, s.quiet) {
 		return SpellChange{}, false
 	}
 	s.service = ServiceUp
@@ -66,7 +64,7 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 	began := !s.service.fails()
 	if began {
-		s.quiet = leastQuiet
+		s.quiet = least
 		if s.all.N > 0 && at.Sub(s.all.Last) < recovered {
 			s.quiet = recovered
 		}

@@ -43,12 +43,22 @@ func kinds(said []SpellChange) (out []SpellKind) {
 // A service that goes down again soon after is down again: what failed before does not make it a part.
 func TestASecondOutageIsItsOwnSpell(t *testing.T) {
 	var s Spells
-	said := play(&s, 0, 150, 1, func(sent float64) bool { return sent >= 2 && sent < 16 || sent >= 23 && sent < 38 }, 0.1)
+	said := play(&s, 0, 150, 1, func(sent float64) bool { return sent >= 2 && sent < 16 || sent >= 30 && sent < 45 }, 0.1)
 	if want := []SpellKind{SpellBegins, SpellEnds, SpellBegins, SpellEnds}; !slices.Equal(kinds(said), want) {
 		t.Fatalf("%v, want %v", kinds(said), want)
 	}
 	if x := said[3]; x.N != 15 || x.Of != 15 {
 		t.Errorf("%d of %d failed, want 15 of 15", x.N, x.Of)
+	}
+}
+
+// Requests that were sent soon after a failure and hang show only later that the service is still down: the
+// first that succeeds beside them ends no spell.
+func TestASuccessSoonAfterAFailureEndsNoSpell(t *testing.T) {
+	var s Spells
+	said := play(&s, 0, 7, 2.5, func(sent float64) bool { return sent >= 1.6 && sent < 2.5 }, 0.1)
+	if want := []SpellKind{SpellBegins}; !slices.Equal(kinds(said), want) {
+		t.Errorf("%v, want %v", kinds(said), want)
 	}
 }
 

@@ -92,9 +92,13 @@ func (c Counts) Adds() bool { return c.Scheduled == c.Sum() }
 // the load was stopped.
 const unsentShare = 20
 
+// NotSent counts the requests that were due and never got to the service: those that lightsout shed, and
+// those that it could not send (ClassLocal).
+func (c Counts) NotSent() int { return c.Unsent + c.FailedByClass[ClassLocal] }
+
 // ManyUnsent reports whether so many requests were not sent that nobody knows what clients
 // would have seen.
-func (c Counts) ManyUnsent() bool { return c.Unsent*unsentShare > c.Scheduled }
+func (c Counts) ManyUnsent() bool { return c.NotSent()*unsentShare > c.Scheduled }
 
 // Equation writes the equation out, without saying whether it holds.
 func (c Counts) Equation() string {
@@ -124,7 +128,7 @@ func (c Counts) Ends() string {
 	return strings.Join(parts, ", ")
 }
 
-// Add adds other counts. It leaves out FailedByClass.
+// Add adds other counts.
 func (c *Counts) Add(o Counts) {
 	c.Scheduled += o.Scheduled
 	c.OK += o.OK
@@ -132,6 +136,7 @@ func (c *Counts) Add(o Counts) {
 	c.Cancelled += o.Cancelled
 	c.InFlight += o.InFlight
 	c.Unsent += o.Unsent
+	c.FailedByClass.addAll(o.FailedByClass, 1)
 }
 
 // ByClass counts failed requests by class.

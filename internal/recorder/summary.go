@@ -74,7 +74,7 @@ func (o *incident) offset(at time.Time) float64 { return at.Sub(o.zero).Seconds(
 // nobody knows. Of a target that has never answered the recorder, no failure shows that.
 func (o *incident) severity() (s record.Severity, why, clients string) {
 	service := o.tracker.Requests().Service()
-	errors := "clients see errors"
+	errors, ownError := "clients see errors", o.tracker.Requests().OwnError
 	if last, over := o.tracker.Requests().ErrorsEnded(); over {
 		errors = "clients saw errors until " + last.UTC().Format("15:04:05") + " UTC"
 	}
@@ -87,6 +87,9 @@ func (o *incident) severity() (s record.Severity, why, clients string) {
 		return record.SeverityDown, "", errors
 	case service == loadgen.ServiceDegraded:
 		return record.SeverityDegraded, "", errors
+	case ownError != "":
+		why = "lightsout could not send requests (" + ownError + ")"
+		return record.SeverityUnknown, why, why + ": what clients notice is unknown"
 	}
 	s, why = record.SeverityUnnoticed, o.unasked()
 	if why != "" {

@@ -96,6 +96,7 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 		"one unsent":           {loadgen.ClassUnsent, 60, 1, 0, unnoticed, ""},
 		"all ended by us":      {loadgen.ClassCancelled, 0, 60, 0, unknown, "too few requests were answered"},
 		"one ended by us":      {loadgen.ClassCancelled, 60, 1, 0, unnoticed, ""},
+		"no way to send":       {loadgen.ClassLocal, 30, 30, 0, unknown, "lightsout could not send requests (through the bastion: refused)"},
 		"one hung until ended": {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown, "requests hung until lightsout ended them"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 			s.look(4)
 			s.answers(tc.oks)
 			for range tc.n {
-				q := loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: tc.class, Scheduled: s.now.Add(-tc.hung), End: s.now}
+				q := loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: tc.class, Scheduled: s.now.Add(-tc.hung), End: s.now, Error: "through the bastion: refused"}
 				if tc.class != loadgen.ClassUnsent {
 					q.Sent = q.Scheduled
 				}

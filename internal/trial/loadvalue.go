@@ -37,7 +37,7 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 		v.hi, v.got = math.Inf(1), v.got+", and a blind span hid when the nodes were detected"
 	}
 	if ofOutage[x.Measure] || x.Measure == "failed" {
-		v = v.unsent(l, float64(l.Unsent))
+		v = v.unsent(l, float64(l.NotSent()))
 	}
 	return []value{v}
 }
@@ -47,7 +47,7 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 func (v value) unsent(l record.Load, more float64) value {
 	if l.ManyUnsent() && len(l.ErrorWindows) == 0 {
 		v.hi += more
-		v.got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.Unsent, text.Count(l.Scheduled, "request that was due", "requests that were due"))
+		v.got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.NotSent(), text.Count(l.Scheduled, "request that was due", "requests that were due"))
 	}
 	return v
 }
