@@ -40,11 +40,14 @@ const (
 
 // Window is the Series of an outage: of the requests that ended after its first power-off (zero).
 // A request in flight at zero counts from zero. Requests may end in any order. Which of them have failed is
-// decided by Class.Failed; no other code defines an error window. Queries that depend on the power-offs
+// decided by Series.Note; no other code defines an error window. Queries that depend on the power-offs
 // get them. One goroutine may use a Window.
 type Window struct {
 	Series
 	atZero Totals
+	// Before counts the requests that had no connection at zero, a second or more after they had asked for it, and
+	// never got one. No query counts them: what kept them from it was there before the power-off.
+	Before int
 	// silent counts the requests that were not ok and got no byte for least before they ended.
 	silent map[silence]int
 	// slowest is the longest time that a request took that was ok.
@@ -66,6 +69,10 @@ func (w *Window) Note(r *Record, zero time.Time) {
 		return
 	}
 	from := r.CountedAt()
+	if r.Class == ClassConnectTimeout && r.Dial.Before(zero.Add(-time.Second)) && !r.Dial.IsZero() {
+		w.Before++
+		return
+	}
 	if from.Before(zero) {
 		w.atZero.Count(*r)
 		from = zero

@@ -51,6 +51,7 @@ func TestAnErrorWindowLastsUntilTheLastFailureEnded(t *testing.T) {
 	t.Parallel()
 	ok := func(from, to float64) []*Record { return each(from, to, 1, ClassOK, 0.2) }
 	calm := ok(0.25, 200)
+	early := &Record{Class: ClassConnectTimeout, Scheduled: at(-1.8), Dial: at(-1.8), End: at(1.2)}
 	for name, tc := range map[string]struct {
 		outages  PowerOffs
 		requests [][]*Record
@@ -77,6 +78,7 @@ func TestAnErrorWindowLastsUntilTheLastFailureEnded(t *testing.T) {
 		"in flight at the further one":        {off([2]float64{0, 20}, [2]float64{37.7, 0}), [][]*Record{calm, each(1, 4, 0.5, ClassTotal, 3), each(37, 41, 0.5, ClassTotal, 3)}, "1–6.5 37–43.5"},
 		"a further one while requests fail":   {off([2]float64{0, 20}, [2]float64{21.4, 0}), [][]*Record{calm, each(1, 30, 0.5, ClassTotal, 3), each(22, 41, 0.5, ClassTotal, 3)}, "1–43.5"},
 		"a further one long after failures":   {off([2]float64{0, 20}, [2]float64{80, 0}), [][]*Record{calm, each(1, 4, 0.5, ClassTotal, 3), each(38.75, 41, 0.5, ClassTotal, 3)}, "1–43.75"},
+		"it had no connection at zero":        {off([2]float64{0, 60}), [][]*Record{ok(1, 20), {early}}, "; before: 1"},
 		"nothing was asked":                   {off([2]float64{0, 20}), [][]*Record{{ended(-5, ClassOK, 1), ended(3, ClassCancelled, 2)}}, "unasked"},
 		"nothing was switched":                {off(), [][]*Record{{ended(5, ClassReset, 1)}}, ""},
 		"hung, sent just after zero":          {off([2]float64{0, 60}), [][]*Record{{ended(2, ClassTotal, 70)}, ok(132, 140)}, "2–72; hung: 1 failed (1 total timeout)"},
@@ -134,6 +136,9 @@ func findings(w *Window, outages PowerOffs) string {
 		}
 	}
 	text := strings.Join(out, " ")
+	if n := w.Before; n > 0 {
+		text += fmt.Sprintf("; before: %d", n)
+	}
 	if n := w.AtZero(); n.Scheduled > 0 {
 		text += "; at zero: " + n.Ends()
 	}

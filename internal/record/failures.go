@@ -14,6 +14,8 @@ type Failures struct {
 	// LaterFailures spans all failures after the requests had recovered; null if there
 	// are none.
 	LaterFailures *Span `json:"later_failures,omitempty"`
+	// Before counts the requests that failed after zero for a reason that was there before (loadgen.Window).
+	Before int `json:"failed_before,omitempty"`
 	// AtZero counts how the requests in flight at zero ended; null if there were none.
 	AtZero *loadgen.Counts `json:"at_zero,omitempty"`
 	// Hung counts the requests that hung; null if none did.
@@ -29,6 +31,14 @@ type Failures struct {
 // NoneFailed reports whether no request failed or hung.
 func (f Failures) NoneFailed() bool {
 	return len(f.ErrorWindows) == 0 && f.LaterFailures == nil && f.Hung == nil
+}
+
+// HungUntilEnded counts the requests that hung until lightsout ended them.
+func (f Failures) HungUntilEnded() int {
+	if f.Hung == nil {
+		return 0
+	}
+	return f.Hung.Cancelled
 }
 
 // Span is a period with failed requests, in seconds from zero.
@@ -60,7 +70,7 @@ func FailuresOf(w *loadgen.Window, outages loadgen.PowerOffs, zero time.Time) (o
 		}
 		return &n
 	}
-	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung(outages))
+	out.Before, out.AtZero, out.Hung = w.Before, some(w.AtZero()), some(w.Hung(outages))
 	out.DownAgain, out.Unasked, out.Unrecovered = found.DownAgain, found.Unasked, found.Unrecovered
 	return out
 }

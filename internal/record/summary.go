@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -258,6 +259,11 @@ func BlindOf(s *cluster.Snapshot, offset func(time.Time) float64, from, to time.
 		}
 	}
 	return out
+}
+
+// Unasked reports whether there were loads, and none of their requests succeeded or failed after zero.
+func (s *Summary) Unasked() bool {
+	return len(s.Load) > 0 && !slices.ContainsFunc(s.Load, func(l Load) bool { return !l.Unasked })
 }
 
 // Write writes summary.json into dir: whole or not at all. Lists that are empty
