@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"lightsout/internal/record"
@@ -64,7 +65,7 @@ func trialValue(x plan.Expectation, sum *record.Summary) []value {
 	case "pending":
 		n = sum.Pending
 	case "skew":
-		if len(sum.Skew) > 0 {
+		if len(sum.Skew) > 0 && !slices.ContainsFunc(sum.Steps, func(st record.Step) bool { return st.State == view.StepSkipped || st.State == view.StepCut }) {
 			n = new(skew(sum.Skew))
 		}
 	case "skew_before_rollout":

@@ -240,6 +240,18 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 	}
 }
 
+// A trial that ended before its last step does not show how its plan would have left the pods.
+func TestTheSkewOfATrialThatWasCutShortIsNotObserved(t *testing.T) {
+	t.Parallel()
+	most := 2.0
+	for state, unobserved := range map[view.StepState]bool{view.StepDone: false, view.StepSkipped: true, view.StepCut: true} {
+		sum := &record.Summary{Skew: map[string]int{"a": 3, "b": 0}, Steps: []record.Step{{Name: "rollout", State: state}}}
+		if got := judgeExpectation(plan.Expectation{Measure: "skew", Max: &most}, sum); got.OK || got.Unobserved != unobserved {
+			t.Errorf("%s: %+v", state, got)
+		}
+	}
+}
+
 // A load of which most requests were not sent does not show that few failed.
 func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
 	t.Parallel()
