@@ -295,7 +295,7 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		}
 	})()
 	err := show(ctx)
-	end("the screen has gone")
+	end("because the screen has gone")
 	if a.drawn { // and so nothing has been printed
 		a.tellEnd(int(seen.Load()))
 	}

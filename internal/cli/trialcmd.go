@@ -214,6 +214,7 @@ func (s *app) trialOver(err error) error {
 	kept, proven := provenBy(dir)
 	if kept != nil {
 		printLines(stdout, report.Opening(kept))
+		sum = cmp.Or(kept.Summary, sum) // its names are replaced before it is made to fit
 	}
 	printLines(stdout, report.Lines(sum, dir))
 	if proven != nil || sum.Verdict == view.Pass || sum.Verdict == view.NoExpectations {
