@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -58,6 +59,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 			c.Sent += x.Sent
 		}
 		failed := x.FailedIn()
+		delete(failed, loadgen.ClassLocal) // nobody knows what clients would have seen
 		switch {
 		case len(failed) == 0:
 		case before && !end.After(f.began):
@@ -78,7 +80,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		c.Known = KnownNever
 	case broken(r) || open:
 		c.Known = KnownLeast
-	case !stoodStill(r) && !severityUnknown(r) && !unasked(r) && !slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Hung != nil }):
+	case !stoodStill(r) && !summaryOf(r).Ledger.ManyUnsent() && !severityUnknown(r) && !summaryOf(r).Unasked() && !slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Hung != nil }):
 		c.Known = KnownAll
 	}
 	return c
@@ -86,10 +88,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 
 // fail adds requests that failed in a second.
 func (c *Clients) fail(failed loadgen.ByClass, from, to time.Time) {
-	if c.Failed == 0 {
-		c.First = from
-	}
-	c.Last, c.Failed = to, c.Failed+failed.Sum()
+	c.First, c.Last, c.Failed = cmp.Or(c.First, from), to, c.Failed+failed.Sum()
 	for class, n := range failed {
 		c.ByClass[class] += n
 	}
@@ -107,6 +106,7 @@ func (c *Clients) count(r *record.Record) {
 		if l.LaterFailures != nil {
 			c.Outside += l.LaterFailures.Failed
 		}
+		c.Before, c.Failed, c.ByClass[loadgen.ClassConnectTimeout] = c.Before+l.Before, c.Failed-l.Before, c.ByClass[loadgen.ClassConnectTimeout]-l.Before
 	}
 	slices.SortFunc(c.Windows, func(a, b record.Span) int { return cmp.Compare(a.From, b.From) })
 	var end time.Time
@@ -121,12 +121,15 @@ func (c *Clients) count(r *record.Record) {
 // unanswered adds the requests of the record that nothing answered.
 func (c *Clients) unanswered(r *record.Record) {
 	for _, l := range summaryOf(r).Load {
-		c.Hung += hung(l)
-		if severityUnknown(r) {
+		c.Hung += l.HungUntilEnded()
+		switch {
+		case severityUnknown(r):
 			c.Unended += l.InFlight
+		case summaryOf(r).Verdict == view.Aborted: // which cancels those in flight
+			c.Unended += l.Cancelled - l.HungUntilEnded()
 		}
 	}
-	if c.Unended > 0 { // the recorder has counted them
+	if c.Unended > 0 { // the summary has them
 		return
 	}
 	for i := range r.Seconds {
@@ -140,11 +143,4 @@ func (c *Clients) unanswered(r *record.Record) {
 func severityUnknown(r *record.Record) bool {
 	u := summaryOf(r).Unplanned
 	return u != nil && u.Severity == record.SeverityUnknown
-}
-
-// unasked reports whether a trial had loads, and none of their requests succeeded or failed
-// after zero.
-func unasked(r *record.Record) bool {
-	loads := summaryOf(r).Load
-	return len(loads) > 0 && !slices.ContainsFunc(loads, func(l record.Load) bool { return !l.Unasked })
 }

@@ -60,7 +60,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			waits(r, 90, "web-1")
 			r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s3"
 		}, "Pods found no node from 08:00:20 UTC; no request failed; " + allThere + "."},
-		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 100, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed." +
+		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 100, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request is known to have failed." +
 			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown."},
 		"two nodes fall silent": {func(r *record.Record) {
 			for _, n := range []string{"kube-node4", "kube-node3"} {
@@ -294,7 +294,14 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	r.Events = append(r.Events, view.Event{Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(9), Seen: at(9)})
 	lose(r, 4, 10, 40)
 	off(r, 60)
+	fail(r, 12, 13)
+	fail(r, 61, 62) // it had no connection at zero
+	r.Seconds[61].Failed = map[loadgen.Class]int{loadgen.ClassConnectTimeout: 1}
+	r.Summary.Load = []record.Load{{Failures: record.Failures{Before: 1}}}
 	all := factsOf(r)
+	if got := all[0].Clients.text(false) + "; " + beforeOf(r, &all[0]); got != "no request failed; 2 requests failed before it; the drain of k8s2 had begun at 08:00:09" {
+		t.Errorf("%s", got)
+	}
 	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 4 || w[0].lost() != 2 {
 		t.Errorf("%+v", all[0].Workloads)
 	}

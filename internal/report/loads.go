@@ -36,7 +36,7 @@ func loadOf(s *record.Summary) section {
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
 			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
-			windows(l.ErrorWindows), later(l.LaterFailures), after, some(hung(l)))
+			windows(l.ErrorWindows), later(l.LaterFailures), after, some(l.HungUntilEnded()))
 	}
 	return t
 }
@@ -56,14 +56,6 @@ func later(s *record.Span) string {
 		return none
 	}
 	return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To))
-}
-
-// hung counts the requests that lightsout or a time limit ended.
-func hung(l record.Load) int {
-	if l.Hung == nil {
-		return 0
-	}
-	return l.Hung.Cancelled
 }
 
 // window writes the span between two moments.

@@ -36,7 +36,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	}
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
-		add(whatOf(r, f), f.Clients.text(len(all) > 1), podsOf(r, f), still(r, f.Nodes))
+		add(whatOf(r, f), f.Clients.text(len(all) > 1), beforeOf(r, f), podsOf(r, f), still(r, f.Nodes))
 		if len(f.Workloads) > 0 && f.Workloads[0].Why != "" && f.Workloads[0].lost() > 0 {
 			add("Why " + clean(f.Workloads[0].Key.String()) + " lacked pods: " + f.Workloads[0].Why)
 		}
@@ -50,7 +50,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	if len(all[0].Nodes) > 0 {
 		add(text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
-	if n := summaryOf(r).Ledger.Unsent; summaryOf(r).Ledger.ManyUnsent() {
+	if n := summaryOf(r).Ledger.NotSent(); summaryOf(r).Ledger.ManyUnsent() {
 		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
 	}
 	add(doneIn(r, all))
@@ -150,6 +150,14 @@ func (c *Clients) text(several bool) string {
 		said += ", and " + waited
 	}
 	return said
+}
+
+// beforeOf counts the requests that failed before an outage that a drain led to; empty if there are none.
+func beforeOf(r *record.Record, f *Facts) string {
+	if n, from := f.Clients.Before, f.drained(r); n > 0 && from.Before(f.From) {
+		return text.Count(n, "request", "requests") + " failed before it; the drain of " + named(f.Nodes) + " had begun at " + clock(from)
+	}
+	return ""
 }
 
 // NeverAnswered describes the requests of a recorder to a target that has never answered it.
