@@ -121,7 +121,8 @@ func (f *Forecast) count() Hits {
 	h.ReadyWorkersLeft = survivors(f.s, f.away)
 	stay, _ := f.Staying()
 	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay, Drained: f.drained})
-	if h.Pods -= h.Place.Held.Low; f.drained != nil {
+	h.Pods -= h.Place.Held.Low
+	if f.drained != nil {
 		h.BlockingsUnknown = cluster.WhyUnknown(f.s, cluster.KindBudget)
 	}
 	return h

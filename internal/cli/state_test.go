@@ -19,9 +19,9 @@ func TestPlainPrintsTheStateInLines(t *testing.T) {
 	f := &view.Frame{
 		Title: view.Title{Cluster: "mdx\x1b[31m", Namespaces: "shop"}, Now: now,
 		Snapshot: cluster.NewSnapshot(cluster.Contents{
-			At:          now,
-			Nodes:       []*cluster.Node{{Name: "a", Ready: cluster.TriTrue}, {Name: "b", Ready: cluster.TriFalse}},
-			Pods:        []*cluster.Pod{pod("web-1", "a", true), pod("web-2", "b", false), pod("web-3", "", false)},
+			At:    now,
+			Nodes: []*cluster.Node{{Name: "a", Ready: cluster.TriTrue}, {Name: "b", Ready: cluster.TriFalse}},
+			Pods:  []*cluster.Pod{pod("web-1", "a", true), pod("web-2", "b", false), pod("web-3", "", false)},
 			Objects: []*cluster.Object{{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "shop", Name: "db"},
 				Value: &cluster.Workload{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "shop", Name: "db"}, Ready: 2, Desired: 3, Word: "Scaling"}}},
 			Deployments: []*cluster.Deployment{{Key: cluster.Key{Namespace: "shop", Name: "web"}, Replicas: 3, Available: 1, Word: "Scaling"}},
