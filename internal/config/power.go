@@ -113,7 +113,7 @@ func (p *Power) checkNamed(n naming) error {
 		return &power.FieldError{Field: "power", Text: k.Needs}
 	}
 	canOff, canOn := k.Off, k.On
-	if s := p.Sections[k.Name]; s != nil {
+	if s, ok := p.Sections[k.Name].(power.Sided); ok {
 		canOff, canOn = s.Sides()
 	}
 	verb := "switch off"
