@@ -12,6 +12,9 @@ func NewBuilder() *Builder { return &Builder{newTables()} }
 // must not be changed afterwards.
 func (b *Builder) SetNode(n *Node) { b.t.nodes.set(n) }
 
+// Node gives the node of that name; nil if there is none.
+func (b *Builder) Node(name string) *Node { return keyed(b.t.nodes.view, Key{Name: name}) }
+
 // SetDeployment puts d in like SetNode. One without a Word is given one, on a
 // copy.
 func (b *Builder) SetDeployment(d *Deployment) {

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
+
+	"lightsout/internal/text"
 )
 
 const (
@@ -143,10 +145,7 @@ func (c *Client) names(ctx context.Context, r resource, namespace string) ([]str
 	if err := fetch(ctx, c.at(r, namespace), asNames, &list); err != nil {
 		return nil, sentence("the "+r.plural+" can't be listed: "+c.why(ctx, err, "list on "+r.plural, ""), err)
 	}
-	var out []string
-	for i := range list.Items {
-		out = append(out, Key{nameOf(list.Items[i].Namespace), nameOf(list.Items[i].Name)}.String())
-	}
+	out := text.Each(list.Items, func(o metav1.PartialObjectMetadata) string { return Key{nameOf(o.Namespace), nameOf(o.Name)}.String() })
 	slices.Sort(out)
 	return out, nil
 }

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"lightsout/internal/text"
 )
 
 // Knative describes the revision behind a deployment and the Knative service that it
@@ -195,10 +197,7 @@ func (r Readiness) health() Health {
 // splits describes how a Knative service splits its requests: "80% to web-00001, 20% to
 // web-00002".
 func splits(all []Split) string {
-	var parts []string
-	for _, s := range all {
-		parts = append(parts, fmt.Sprintf("%d%% to %s", s.Percent, s.Revision))
-	}
+	parts := text.Each(all, func(s Split) string { return fmt.Sprintf("%d%% to %s", s.Percent, s.Revision) })
 	return strings.Join(parts, ", ")
 }
 

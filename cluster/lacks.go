@@ -36,10 +36,8 @@ func Rules(message string) (rules []string) {
 }
 
 // Lacks lists what nodes have too little of, by the scheduler's message about a pod.
-func Lacks(message string) (lacks []string) {
-	for _, m := range lacking.FindAllStringSubmatch(message, -1) {
-		lacks = append(lacks, text.Clean(m[1]+m[2], 60))
-	}
+func Lacks(message string) []string {
+	lacks := text.Each(lacking.FindAllStringSubmatch(message, -1), func(m []string) string { return text.Clean(m[1]+m[2], 60) })
 	slices.Sort(lacks)
 	return slices.Compact(lacks)
 }

@@ -40,57 +40,57 @@ const (
 type Target struct {
 	// URL is absolute, http or https. It may hold user information, which is
 	// sent as basic authentication and never shown.
-	URL string
+	URL string `json:"url"`
 	// Host replaces the URL's host in the Host header; empty: not replaced.
 	// The name for TLS stays the URL's.
-	Host string
+	Host string `json:"host"`
 	// Entries are addresses (host or host:port) that are dialed in turn, one a
 	// request, instead of the URL's; empty: the URL's. It is for services that
 	// can be entered at several nodes.
-	Entries []string
+	Entries []string `json:"entries"`
 	// Protocol is HTTP1 when empty.
-	Protocol Protocol
+	Protocol Protocol `json:"protocol"`
 	// Profile is HTTP when empty.
-	Profile Profile
+	Profile Profile `json:"profile"`
 	// Method is GET when empty, POST with a Body; Chat always uses POST.
-	Method string
+	Method string `json:"method"`
 	// Header is sent in addition. It must not hold Host, Content-Length,
 	// Transfer-Encoding, Connection, Idempotency-Key or X-Request-Id.
-	Header http.Header
+	Header http.Header `json:"-"`
 	// Body is sent with each request; not for Chat.
-	Body []byte
+	Body []byte `json:"-"`
 	// Model, Prompts and MaxTokens are for Chat. Prompts are sent in turn; without
 	// any, builtinPrompts are. A MaxTokens of 0 leaves the length to the server.
-	Model     string
-	Prompts   []string
-	MaxTokens int
+	Model     string   `json:"model"`
+	Prompts   []string `json:"-"`
+	MaxTokens int      `json:"max_tokens"`
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.
-	APIKey string
+	APIKey string `json:"-"`
 	// Reuse keeps connections for further requests; the one used last comes first. A request
 	// on a kept connection that the server closes fails with ClassStale, and the generator
 	// does not send it again. Over HTTP/2 a kept connection carries several requests at once.
 	// Without Reuse, each request has a connection to itself.
-	Reuse bool
+	Reuse bool `json:"-"`
 }
 
 // Timeouts bound the parts of a request. Zero means the default, a negative
 // value means no bound.
 type Timeouts struct {
 	// Connect bounds the connection's set-up, TLS included. Default 3 s.
-	Connect time.Duration
+	Connect time.Duration `json:"connect_timeout"`
 	// FirstByte bounds the wait from the request being written to the first
 	// byte of the answer. Default: none, since a queued request is silent too.
-	FirstByte time.Duration
+	FirstByte time.Duration `json:"first_byte_timeout"`
 	// Idle bounds the silence between two bytes of the answer, of a chat between two
 	// events: comments do not count. Default: none.
-	Idle time.Duration
+	Idle time.Duration `json:"idle_timeout"`
 	// Total bounds the request from the start of dialing. Default 30 s for
 	// HTTP, 30 min for Chat.
-	Total time.Duration
+	Total time.Duration `json:"timeout"`
 	// Stall is the silence within an answer after which the request is marked
 	// as stalled. It ends nothing. Default 10 s.
-	Stall time.Duration
+	Stall time.Duration `json:"stall"`
 }
 
 // Backend is a server that may work on the requests: a pod.

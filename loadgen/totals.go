@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"lightsout/internal/text"
 )
 
 // Totals accounts for every request of a run, or of several. At any moment
@@ -109,10 +111,9 @@ func (c Counts) Equation() string {
 // Ends describes how requests ended, without the counts that are 0: "8 ok, 8 failed (8
 // truncated)".
 func (c Counts) Ends() string {
-	var parts, classes []string
-	for _, class := range slices.SortedFunc(maps.Keys(c.FailedByClass), func(a, b Class) int { return a.Code() - b.Code() }) {
-		classes = append(classes, fmt.Sprintf("%d %s", c.FailedByClass[class], class))
-	}
+	var parts []string
+	byCode := slices.SortedFunc(maps.Keys(c.FailedByClass), func(a, b Class) int { return a.Code() - b.Code() })
+	classes := text.Each(byCode, func(class Class) string { return fmt.Sprintf("%d %s", c.FailedByClass[class], class) })
 	failed := "failed"
 	if len(classes) > 0 {
 		failed += " (" + strings.Join(classes, ", ") + ")"

@@ -51,10 +51,7 @@ type ActionError struct {
 
 // Error gives every node's sentence, by name.
 func (e *ActionError) Error() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
-		parts = append(parts, name+": "+e.Failed[name])
-	}
+	parts := text.Each(slices.Sorted(maps.Keys(e.Failed)), func(name string) string { return name + ": " + e.Failed[name] })
 	return fmt.Sprintf("lightsout could not %s %s: %s", Verb(e.Action), text.Count(len(parts), "node", "nodes"), strings.Join(parts, "; "))
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/internal/clock"
+	"lightsout/internal/text"
 	"lightsout/power/internal/permit"
 )
 
@@ -74,10 +75,7 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 	if state, err = s.state(ctx, true); err != nil {
 		return time.Now(), err
 	}
-	var changed []string
-	for _, f := range worse(q, s.judgeView(ctx, q, state, readings)) {
-		changed = append(changed, f.Text)
-	}
+	changed := text.Each(worse(q, s.judgeView(ctx, q, state, readings)), func(f Finding) string { return f.Text })
 	if len(changed) > 0 {
 		return state.At, errors.New(strings.Join(changed, " "))
 	}

@@ -12,17 +12,17 @@ import (
 type Limits struct {
 	// ViewAge is how old the view of the cluster may be when something is
 	// switched off; more than stateLimit, or zero, means stateLimit.
-	ViewAge time.Duration
+	ViewAge time.Duration `json:"view_age"`
 	// KeepReady is how many Ready workers that take pods must be left; less
 	// than 1 means 1.
-	KeepReady int
+	KeepReady int `json:"keep_ready"`
 	// Protect names nodes that are never switched off.
-	Protect []string
+	Protect []string `json:"protect"`
 	// NoOverride refuses what otherwise needs a typed confirmation.
-	NoOverride bool
+	NoOverride bool `json:"no_override"`
 	// ControlPlane states where the control plane runs. It does not tighten a guard:
 	// lightsout cannot see this fact, and checks it against the nodes that it sees.
-	ControlPlane ControlPlane
+	ControlPlane ControlPlane `json:"control_plane"`
 }
 
 // ControlPlane is where a cluster's control plane runs.

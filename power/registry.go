@@ -17,24 +17,27 @@ type DriverSpec struct {
 	// none; empty if the driver works without one.
 	Needs string
 	// Section returns an empty section. If nil, the driver has no section, and another
-	// package builds it; Off and On then report which sides it serves.
+	// package builds it.
 	Section func() Section
 	// Node makes a pointer to what an entry below power.nodes may say for this
 	// driver; nil: nothing. Drivers may share a field.
-	Node    func() any
+	Node func() any
+	// Off and On report whether such a driver can switch off, and on; a section that is Sided
+	// says it itself.
 	Off, On bool
 }
 
 // Section is a pointer to a struct with the fields that a driver's section of
 // the configuration may have, named by their json tags.
 type Section interface {
-	// Sides reports whether such a driver can switch off, and on.
-	Sides() (off, on bool)
 	// Build builds the driver, which opens no connection yet. If a field is wrong, the
 	// error is a *FieldError, and the caller ignores the driver. Build must not change
 	// the section.
 	Build(Site) (Driver, error)
 }
+
+// Sided is a Section that says which sides such a driver serves.
+type Sided interface{ Sides() (off, on bool) }
 
 // Dial makes connections as net.Dialer.DialContext does.
 type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)

@@ -141,7 +141,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 	opt := session.Options{
 		Cluster: access.Context, Via: a.ssh.Via(), ReadOnly: a.opt.readOnly, DryRun: a.opt.dryRun, Production: production(cfg, access),
 		RecordWriter: a.writer, Questions: questions, Watcher: a.watcher, Target: a.target,
-		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: cfg.Guards.Limits(),
+		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: cfg.Guards.Limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,

@@ -163,10 +163,7 @@ func (c *checkup) graceful(ctx context.Context, n *cluster.Node) checkRow {
 // nodeNames checks that the nodes in the config file exist in the cluster, and returns
 // a row for each one that does not.
 func (c *checkup) nodeNames(nodes []*cluster.Node) (rows []checkRow) {
-	var there []string
-	for _, n := range nodes {
-		there = append(there, n.Name)
-	}
+	there := namesOf(nodes)
 	absent := func(field, name string) {
 		rows = append(rows, missing(name, errors.New(field+" names it: "+plan.Missing("node", name, there)), "correct "+field+" in lightsout.yaml"))
 	}

@@ -48,9 +48,7 @@ func leftBehind(j *power.Journal) (left leftover, err error) {
 		}
 	}
 	entries, _ := j.LeftCordoned() // its error is the same
-	for _, e := range entries {
-		left.cordoned = append(left.cordoned, e.Node)
-	}
+	left.cordoned = text.Each(entries, func(e power.Entry) string { return e.Node })
 	slices.Sort(left.off)
 	slices.Sort(left.late)
 	slices.Sort(left.cordoned)

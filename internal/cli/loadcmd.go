@@ -55,10 +55,10 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringVar(&l.rate, "rate", "", "send at this `rate` of requests a second, like 50/s or 30/m")
 	f.IntVar(&l.spec.Requests, "requests", 0, "end after this `number` of requests")
 	f.DurationVar(&l.spec.For, "for", 0, "end after this `time`")
-	f.DurationVar(&l.send.Timeout, "timeout", 0, "bound each whole request (default 30s, 30m with --chat)")
-	f.DurationVar(&l.send.ConnectTimeout, "connect-timeout", 0, "bound each connection's set-up (default 3s)")
-	f.DurationVar(&l.send.FirstByteTimeout, "first-byte-timeout", 0, "bound the wait for an answer (default none)")
-	f.DurationVar(&l.send.IdleTimeout, "idle-timeout", 0, "bound the silence within an answer (default none)")
+	f.DurationVar(&l.send.Total, "timeout", 0, "bound each whole request (default 30s, 30m with --chat)")
+	f.DurationVar(&l.send.Connect, "connect-timeout", 0, "bound each connection's set-up (default 3s)")
+	f.DurationVar(&l.send.FirstByte, "first-byte-timeout", 0, "bound the wait for an answer (default none)")
+	f.DurationVar(&l.send.Idle, "idle-timeout", 0, "bound the silence within an answer (default none)")
 	f.DurationVar(&l.send.Stall, "stall", 0, "mark an answer as stalled after this silence (default 10s)")
 	f.IntVar(&l.send.MaxInFlight, "max-in-flight", 0, "shed what goes beyond this `number` in flight, and count it (default 4096)")
 	choiceFlag(cmd, &l.send.Connections, "connections", "", "`how`: fresh for each request (default), or kept", config.Connections...)
@@ -90,7 +90,7 @@ func (l *loadOptions) chatFlags(f *pflag.FlagSet) {
 // shape makes the run that the flags ask for.
 func (l *loadOptions) shape() (loadgen.Spec, error) {
 	s := l.spec
-	s.Timeout = l.send.Timeout
+	s.Timeout = l.send.Total
 	shapes := 0
 	for shape, n := range map[loadgen.Shape]int{loadgen.Burst: l.burst, loadgen.Hold: l.hold} {
 		if n != 0 {
@@ -124,10 +124,10 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	c := l.send
 	c.URL = target
 	if l.http2 {
-		c.Protocol = string(loadgen.HTTP2)
+		c.Protocol = loadgen.HTTP2
 	}
 	if l.chat {
-		c.Profile = string(loadgen.Chat)
+		c.Profile = loadgen.Chat
 	} else if c.Model != "" || c.Prompt != "" || c.PromptFile != "" || c.MaxTokens != 0 {
 		return o, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
 	}

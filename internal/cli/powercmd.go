@@ -194,12 +194,13 @@ func (s *app) strangers(action power.Action, nodes []string) []string {
 	})
 }
 
+func namesOf(nodes []*cluster.Node) []string {
+	return text.Each(nodes, func(n *cluster.Node) string { return n.Name })
+}
+
 // known is the error that a snapshot does not have one of the nodes.
 func known(s *cluster.Snapshot, nodes []string) error {
-	var there []string
-	for _, n := range s.Nodes() {
-		there = append(there, n.Name)
-	}
+	there := namesOf(s.Nodes())
 	for _, n := range nodes {
 		if s.Node(n) == nil {
 			return fmt.Errorf("the cluster has no node %q, only %s; if it deleted the node while the machine was off, lightsout restore --dry-run lists the machine", text.Clean(n, 300), strings.Join(there, ", "))

@@ -114,9 +114,7 @@ func (r *restoration) look(ctx context.Context, asks bool) restoreFacts {
 		}
 	}
 	cordoned, _ := r.journal.LeftCordoned() // the error is the same
-	for _, e := range cordoned {
-		f.cordoned = append(f.cordoned, e.Node)
-	}
+	f.cordoned = text.Each(cordoned, func(e power.Entry) string { return e.Node })
 	f.elsewhere = r.elsewhere()
 	if damaged, _ := r.journal.Damaged(); len(damaged) > 0 {
 		f.damaged = true

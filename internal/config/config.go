@@ -52,20 +52,10 @@ type SSH struct {
 
 // Guards is the section of lightsout.yaml that restricts switching off.
 type Guards struct {
-	ViewAge    time.Duration `json:"view_age"`
-	KeepReady  int           `json:"keep_ready"`
-	Protect    []string      `json:"protect"`
-	NoOverride bool          `json:"no_override"`
+	power.Limits
 	// Annotate reports whether lightsout annotates nodes that it switches off; nil
 	// is yes.
 	Annotate *bool `json:"annotate,omitempty"`
-	// ControlPlane is nodes (the default) or elsewhere.
-	ControlPlane power.ControlPlane `json:"control_plane"`
-}
-
-// Limits are the limits of the guards.
-func (g Guards) Limits() power.Limits {
-	return power.Limits{ViewAge: g.ViewAge, KeepReady: g.KeepReady, Protect: g.Protect, NoOverride: g.NoOverride, ControlPlane: g.ControlPlane}
 }
 
 // check finds settings that are weaker than the default.

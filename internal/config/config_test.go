@@ -122,12 +122,12 @@ func TestGuardsInTheConfigOnlyTighten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := c.Guards.Limits(); l.ViewAge != 5*time.Second || l.KeepReady != 2 || !slices.Equal(l.Protect, []string{"kube-node1"}) || !l.NoOverride {
+	if l := c.Guards.Limits; l.ViewAge != 5*time.Second || l.KeepReady != 2 || !slices.Equal(l.Protect, []string{"kube-node1"}) || !l.NoOverride {
 		t.Errorf("%+v", l)
 	}
 	if c, err := Parse([]byte("guards: {control_plane: elsewhere}\n")); err != nil {
 		t.Error(err)
-	} else if l := c.Guards.Limits(); l.ControlPlane != power.ControlPlaneElsewhere {
+	} else if l := c.Guards.Limits; l.ControlPlane != power.ControlPlaneElsewhere {
 		t.Errorf("%+v", l)
 	}
 	for _, weaker := range []string{"control_plane: away", "control_plane: true", "view_age: 1m", "view_age: -1s", "keep_ready: -1", "enabled: false", "protect: ['']"} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lightsout/internal/config/yamlfile"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -107,7 +108,7 @@ func TestNoSecretOfAURLIsShown(t *testing.T) {
 	for _, name := range []string{"sig", "X-Amz-Security-Token", "zipcode"} {
 		for _, form := range []string{"https://x/a?%s=planted", "https://x/a?n=2&%s=planted", "https://x/a#%s=planted", "https://x/a;%s=planted"} {
 			address := fmt.Sprintf(form, name)
-			c := &Config{Load: Load{URL: address, Entries: []string{address}, Metrics: &Metrics{Path: "/v1?" + name + "=planted"}}, Recorder: Recorder{Command: []string{"curl", address, "sh -c 'curl " + address + "'"}}}
+			c := &Config{Load: Load{Target: loadgen.Target{URL: address, Entries: []string{address}}, Metrics: &Metrics{Path: "/v1?" + name + "=planted"}}, Recorder: Recorder{Command: []string{"curl", address, "sh -c 'curl " + address + "'"}}}
 			shown, err := c.Show()
 			if err != nil || strings.Contains(shown, "planted") || !strings.Contains(shown, "https://x/a") {
 				t.Errorf("%s: %v\n%s", address, err, shown)

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/internal/text"
 	"lightsout/loadgen"
@@ -20,31 +19,20 @@ import (
 // Load is the section of lightsout.yaml for the requests that the load keys and the
 // load steps of a plan send. docs/reference/load.md lists each field.
 type Load struct {
-	URL        string            `json:"url"`
-	Host       string            `json:"host"`
-	Entries    []string          `json:"entries"`
-	Protocol   string            `json:"protocol"`
+	loadgen.Target
+	loadgen.Timeouts
 	CAFile     string            `json:"ca_file" path:"file"`
-	Profile    string            `json:"profile"`
-	Method     string            `json:"method"`
 	Headers    map[string]string `json:"headers"`
 	BodyFile   string            `json:"body_file" path:"file"`
-	Model      string            `json:"model"`
 	Prompt     string            `json:"prompt"`
 	PromptFile string            `json:"prompts_file" path:"file"`
-	MaxTokens  int               `json:"max_tokens"`
 	APIKeyFile string            `json:"api_key_file" path:"file"`
 	APIKeyEnv  string            `json:"api_key_env"`
 	// Connections is fresh, which is the default, or kept.
-	Connections      string        `json:"connections"`
-	KeepAlive        KeepAlive     `json:"keep_alive"`
-	Metrics          *Metrics      `json:"metrics"`
-	Timeout          time.Duration `json:"timeout"`
-	ConnectTimeout   time.Duration `json:"connect_timeout"`
-	FirstByteTimeout time.Duration `json:"first_byte_timeout"`
-	IdleTimeout      time.Duration `json:"idle_timeout"`
-	Stall            time.Duration `json:"stall"`
-	MaxInFlight      int           `json:"max_in_flight"`
+	Connections string    `json:"connections"`
+	KeepAlive   KeepAlive `json:"keep_alive"`
+	Metrics     *Metrics  `json:"metrics"`
+	MaxInFlight int       `json:"max_in_flight"`
 	// ViaBastion sends requests through the bastion; the default is to do so
 	// when there is one.
 	ViaBastion *bool  `json:"via_bastion"`
@@ -109,8 +97,8 @@ func (m *Metrics) check(wrong fault) {
 
 // check finds contradictions that the types allow. It reads no file.
 func (l Load) check(wrong fault) {
-	wrong.oneOf("load.profile", l.Profile, string(loadgen.HTTP), string(loadgen.Chat))
-	wrong.oneOf("load.protocol", l.Protocol, string(loadgen.HTTP1), string(loadgen.HTTP2))
+	wrong.oneOf("load.profile", string(l.Profile), string(loadgen.HTTP), string(loadgen.Chat))
+	wrong.oneOf("load.protocol", string(l.Protocol), string(loadgen.HTTP1), string(loadgen.HTTP2))
 	var u *url.URL
 	if l.URL != "" {
 		// It may hold a password, so it is not quoted.
@@ -118,7 +106,7 @@ func (l Load) check(wrong fault) {
 			wrong("load.url", "load.url is not a URL; give one like http://10.0.0.11:31080/path")
 		}
 	}
-	l.checkProfileFields(l.Profile == string(loadgen.Chat), wrong)
+	l.checkProfileFields(l.Profile == loadgen.Chat, wrong)
 	if l.Prompt != "" && l.PromptFile != "" {
 		wrong("load.prompts_file", "give the prompt by prompt or prompts_file, not both")
 	}
@@ -166,17 +154,9 @@ var Connections = []string{"fresh", "kept"}
 // Options converts the config about requests and connections; it reads files and
 // secrets. Errors name the file, and contain no secret.
 func (l Load) Options() (loadgen.Options, error) {
-	o := loadgen.Options{
-		Target: loadgen.Target{
-			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol),
-			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
-			Model: l.Model, MaxTokens: l.MaxTokens, Reuse: l.Connections == Connections[1],
-		},
-		Timeouts:    loadgen.Timeouts{Connect: l.ConnectTimeout, FirstByte: l.FirstByteTimeout, Idle: l.IdleTimeout, Total: l.Timeout, Stall: l.Stall},
-		MaxInFlight: l.MaxInFlight,
-		KeepAlive:   l.KeepAlive,
-	}
+	o := loadgen.Options{Target: l.Target, Timeouts: l.Timeouts, MaxInFlight: l.MaxInFlight, KeepAlive: l.KeepAlive}
 	t := &o.Target
+	t.Header, t.Reuse = http.Header{}, l.Connections == Connections[1]
 	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
 		t.Header.Add(name, l.Headers[name])
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lightsout/internal/config/yamlfile"
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -104,10 +105,7 @@ func (p *Power) checkNamed(n naming) error {
 	kinds := power.Kinds()
 	i := slices.IndexFunc(kinds, func(k power.DriverSpec) bool { return k.Name == n.driver })
 	if i < 0 {
-		var names []string
-		for _, k := range kinds {
-			names = append(names, k.Name)
-		}
+		names := text.Each(kinds, func(k power.DriverSpec) string { return k.Name })
 		return power.Wrong(n.field, ": there is no power driver %q; %s", power.Clean(n.driver), yamlfile.Hint(n.driver, names))
 	}
 	k := kinds[i]
@@ -115,7 +113,7 @@ func (p *Power) checkNamed(n naming) error {
 		return &power.FieldError{Field: "power", Text: k.Needs}
 	}
 	canOff, canOn := k.Off, k.On
-	if s := p.Sections[k.Name]; s != nil {
+	if s, ok := p.Sections[k.Name].(power.Sided); ok {
 		canOff, canOn = s.Sides()
 	}
 	verb := "switch off"

@@ -147,10 +147,7 @@ func matching(ctx context.Context, letters []rune) (file string, index int) {
 	if len(letters) == 0 {
 		return "", 0
 	}
-	var codes []string
-	for _, r := range letters[:min(len(letters), 500)] {
-		codes = append(codes, strconv.FormatInt(int64(r), 16))
-	}
+	codes := text.Each(letters[:min(len(letters), 500)], func(r rune) string { return strconv.FormatInt(int64(r), 16) })
 	pattern := "monospace:color=false:scalable=true:charset=" + strings.Join(codes, " ")
 	locale := os.Getenv("LC_ALL") + os.Getenv("LC_CTYPE") + os.Getenv("LANG")
 	if !strings.HasPrefix(locale, "zh") && !strings.HasPrefix(locale, "ko") {

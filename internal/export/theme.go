@@ -8,6 +8,8 @@ import (
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
+
+	"lightsout/internal/text"
 )
 
 // Colour is 0xRRGGBB.
@@ -33,13 +35,7 @@ var themes = []theme{
 }
 
 // Themes are the names of the themes, the default first.
-func Themes() []string {
-	var names []string
-	for _, t := range themes {
-		names = append(names, t.name)
-	}
-	return names
-}
+func Themes() []string { return text.Each(themes, func(t theme) string { return t.name }) }
 
 // themeOf is the theme of that name; without one, the first.
 func themeOf(name string) (*theme, error) {

@@ -20,8 +20,7 @@ type State struct {
 
 	head     cluster.Contents // without objects
 	objects  *cluster.Builder
-	nodes    map[string]*cluster.Node // for heartbeats
-	snapshot *cluster.Snapshot        // of objects; nil: not made yet
+	snapshot *cluster.Snapshot // of objects; nil: not made yet
 
 	from, to int64
 	windows  map[int64]loadgen.Second
@@ -105,11 +104,11 @@ func (s *State) applyMachines(x *Sample) {
 func (s *State) applyCluster(c *Cluster) {
 	s.snapshot = nil
 	if c.None {
-		s.objects, s.nodes = nil, nil
+		s.objects = nil
 		return
 	}
 	if s.objects == nil {
-		s.objects, s.nodes = cluster.NewBuilder(), map[string]*cluster.Node{}
+		s.objects = cluster.NewBuilder()
 	}
 	s.head.Version, s.head.At = c.Version, c.At
 	if c.Server != nil {
@@ -122,32 +121,24 @@ func (s *State) applyCluster(c *Cluster) {
 	take(&s.head.Settings, c.Settings)
 	take(&s.head.HeartbeatsSince, c.HeartbeatsSince)
 	take(&s.head.HeartbeatsUntil, c.HeartbeatsUntil)
-	for _, name := range c.GoneNodes {
-		delete(s.nodes, name)
-	}
 	each(c.GoneNodes, s.objects.DropNode)
 	each(c.GoneDeployments, s.objects.DropDeployment)
 	each(c.GonePods, s.objects.DropPod)
 	each(c.GoneEndpoints, s.objects.DropEndpoints)
-	set(c.Nodes, s.setNode)
+	set(c.Nodes, s.objects.SetNode)
 	set(c.Deployments, s.objects.SetDeployment)
 	set(c.Pods, s.objects.SetPod)
 	set(c.Endpoints, s.objects.SetEndpoints)
 	for name, b := range c.Beats {
-		if n := s.nodes[name]; n != nil {
+		if n := s.objects.Node(name); n != nil {
 			x := *n // snapshots hold the old one
 			x.Renewed, x.RenewSeen = b.Renewed, b.Seen
-			s.setNode(&x)
+			s.objects.SetNode(&x)
 		}
 		if link := &s.head.Link; link.State == cluster.LinkLive && b.Seen.After(link.LastContact) {
 			link.LastContact = b.Seen
 		}
 	}
-}
-
-func (s *State) setNode(n *cluster.Node) {
-	s.nodes[n.Name] = n
-	s.objects.SetNode(n)
 }
 
 func each[K any](list []K, f func(K)) {

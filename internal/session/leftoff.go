@@ -100,10 +100,9 @@ func (m *machines) stillOff(nodes []string) string {
 	for _, n := range nodes {
 		alike[m.word(n)] = append(alike[m.word(n)], n)
 	}
-	var parts []string
-	for _, word := range slices.Sorted(maps.Keys(alike)) {
-		parts = append(parts, text.List(alike[word])+text.Noun(len(alike[word]), " is ", " are ")+word)
-	}
+	parts := text.Each(slices.Sorted(maps.Keys(alike)), func(word string) string {
+		return text.List(alike[word]) + text.Noun(len(alike[word]), " is ", " are ") + word
+	})
 	return strings.Join(parts, "; ")
 }
 

@@ -67,7 +67,7 @@ func newWatch(p *plant, dir string, keep int64) *watch {
 	rec, err := session.NewRecordWriter("", time.Now)
 	must(err)
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Sink: rec.Transition, Idle: recorder.AskEvery})
-	o, err := config.Load{URL: "http://10.0.0.9:31080/"}.Options()
+	o, err := config.Load{Target: loadgen.Target{URL: "http://10.0.0.9:31080/"}}.Options()
 	must(err)
 	o.Dial, o.WindowLimit, o.Record = p.client, 1200, rec.Request
 	load, err := loadgen.New(o)

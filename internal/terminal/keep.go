@@ -78,11 +78,7 @@ func (k keepsake) timeline() (said tui.SayMsg, err error) {
 	if k.frame == nil || len(k.frame.Events) == 0 {
 		return said, errors.New("there is nothing on the timeline yet")
 	}
-	var lines []string
-	for _, e := range view.InOrder(k.frame.Events) {
-		lines = append(lines, EventLine(e))
-	}
-	return k.lines("timeline", "txt", lines)
+	return k.lines("timeline", "txt", text.Each(view.InOrder(k.frame.Events), EventLine))
 }
 
 // lines keeps lines, readable by nobody else: YAML and logs may be confidential.

@@ -26,6 +26,15 @@ func Range(n [2]int) string {
 	return fmt.Sprintf("%d–%d", n[0], n[1])
 }
 
+// Each is the text of each value.
+func Each[T any](all []T, of func(T) string) []string {
+	var out []string
+	for _, v := range all {
+		out = append(out, of(v))
+	}
+	return out
+}
+
 // List joins words as in a sentence: "a, b and c".
 func List(words []string) string {
 	if len(words) < 2 {

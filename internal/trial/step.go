@@ -108,10 +108,7 @@ func (r steps) stop(name string) poll {
 
 // wait waits until something is observed.
 func (r steps) wait(w *plan.Action) poll {
-	var off []string
-	for _, n := range r.nodes {
-		off = append(off, n.name)
-	}
+	off := text.Each(r.nodes, func(n *nodeRun) string { return n.name })
 	subjects := waited(w, off, r.deployment)
 	hopeful := r.now() // until when the condition was possible
 	deadline := hopeful.Add(w.Within)

@@ -118,6 +118,17 @@ func wanted(a power.Action) (after, before power.State) {
 	return power.Off, power.On
 }
 
+// unmoved tries an action that must leave the machine as it is, and gives its error.
+func (s *subject) unmoved(ctx context.Context, a power.Action, m power.Machine) error {
+	_, before := wanted(a)
+	s.w.Set(before)
+	err := s.do(ctx, a, m)
+	if s.w.Is() != before {
+		s.Errorf("%s, which must leave it alone, made the machine %s", a, s.w.Is())
+	}
+	return err
+}
+
 // able are the actions that the driver can do.
 func (s *subject) able() []power.Action {
 	return slices.DeleteFunc(slices.Clone(actions), func(a power.Action) bool { return !s.w.Can.Can(a) })

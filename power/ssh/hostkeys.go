@@ -132,10 +132,7 @@ func explain(h host, key cryptossh.PublicKey, err error) error {
 	case errors.As(err, &revoked):
 		return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, at(revoked.Revoked))
 	case errors.As(err, &other):
-		var where []string
-		for _, k := range other.Want {
-			where = append(where, at(k))
-		}
+		where := text.Each(other.Want, at)
 		return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
 			h, strings.Join(where, ", "), cryptossh.FingerprintSHA256(key), knownhosts.Normalize(h.keyAddr()), original(other.Want[0].Filename))
 	}

@@ -62,13 +62,14 @@ func Fields(n *yaml.Node, name string, known ...string) (Group, error) {
 	return g, nil
 }
 
-// Take reads the fields that the struct into has, and takes the faulty ones out of g.
+// Take reads the fields that the struct into has, those of embedded structs included, and
+// takes the faulty ones out of g.
 func (g Group) Take(into any) (faults []error) {
 	v := reflect.ValueOf(into).Elem()
-	for i := range v.NumField() {
-		name := fieldName(v.Type().Field(i))
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		name := fieldName(field)
 		if f, ok := g[name]; ok && name != "" {
-			if wrong := decode(f.Value, name, v.Field(i)); len(wrong) > 0 {
+			if wrong := decode(f.Value, name, v.FieldByIndex(field.Index)); len(wrong) > 0 {
 				faults = append(faults, wrong...)
 				delete(g, name)
 			}
@@ -79,9 +80,8 @@ func (g Group) Take(into any) (faults []error) {
 
 // Names are the fields that a struct, or the one that s points to, has in a file.
 func Names(s any) (out []string) {
-	v := reflect.Indirect(reflect.ValueOf(s))
-	for i := range v.NumField() {
-		if name := fieldName(v.Type().Field(i)); name != "" {
+	for _, field := range reflect.VisibleFields(reflect.Indirect(reflect.ValueOf(s)).Type()) {
+		if name := fieldName(field); name != "" {
 			out = append(out, name)
 		}
 	}

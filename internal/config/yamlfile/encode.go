@@ -42,9 +42,9 @@ func encode(v reflect.Value) *yaml.Node {
 		}
 	case reflect.Struct:
 		n.Kind = yaml.MappingNode
-		for i := range v.NumField() {
-			if name := fieldName(v.Type().Field(i)); name != "" && !v.Field(i).IsZero() {
-				Put(n, name, encode(v.Field(i)))
+		for _, field := range reflect.VisibleFields(v.Type()) {
+			if name := fieldName(field); name != "" && !v.FieldByIndex(field.Index).IsZero() {
+				Put(n, name, encode(v.FieldByIndex(field.Index)))
 			}
 		}
 	default: // text, a number, a time, or a list of such, which can always be encoded

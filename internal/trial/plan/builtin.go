@@ -2,7 +2,10 @@ package plan
 
 import (
 	"embed"
+	"io/fs"
 	"strings"
+
+	"lightsout/internal/text"
 )
 
 //go:embed builtin/*.yaml
@@ -23,9 +26,5 @@ func Example() string { return example }
 // Builtin are the names of the plans that are built in, sorted.
 func Builtin() []string {
 	files, _ := builtin.ReadDir("builtin") // it is part of the program
-	var out []string
-	for _, f := range files {
-		out = append(out, strings.TrimSuffix(f.Name(), ".yaml"))
-	}
-	return out
+	return text.Each(files, func(f fs.DirEntry) string { return strings.TrimSuffix(f.Name(), ".yaml") })
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"lightsout/internal/text"
 )
 
 // check finds faults that the grammar permits: steps that cannot be carried out, and
@@ -32,10 +34,9 @@ func (p *Plan) check() []error {
 
 // Warnings lists properties that a plan seldom has on purpose.
 func (p *Plan) Warnings() []string {
-	var out []string
-	for _, n := range slices.Sorted(maps.Keys(p.left)) {
-		out = append(out, fmt.Sprintf("line %d: no step powers %s on again: lightsout does so after the trial, and observes no return", p.left[n], n))
-	}
+	out := text.Each(slices.Sorted(maps.Keys(p.left)), func(n string) string {
+		return fmt.Sprintf("line %d: no step powers %s on again: lightsout does so after the trial, and observes no return", p.left[n], n)
+	})
 	if len(p.Expect) == 0 {
 		out = append(out, "it has no expectations: the verdict will only show whether the outage and the return were observed")
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 )
 
@@ -96,7 +97,7 @@ func (c *checker) stop(s *Step) {
 // noLoad is the error that no load step of that name has begun.
 func (c *checker) noLoad(line int, name string) error {
 	begun := slices.Sorted(maps.Keys(c.loads))
-	return errorAt(line, "no load step %s has begun here, but %s", quote(name), cmp.Or(shorten(and(quoteAll(begun)), 300), "none"))
+	return errorAt(line, "no load step %s has begun here, but %s", quote(name), cmp.Or(shorten(and(text.Each(begun, quote)), 300), "none"))
 }
 
 func (c *checker) wait(s *Step) {

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lightsout/internal/config/yamlfile"
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 	"lightsout/power"
 )
@@ -38,13 +39,7 @@ var kinds = []kind{
 	{name: Stop, bare: "stop"},
 }
 
-func kindNames() []string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, string(k.name))
-	}
-	return names
-}
+func kindNames() []string { return text.Each(kinds, func(k kind) string { return string(k.name) }) }
 
 // decodeStep reads one step.
 func decodeStep(n *yaml.Node) (Step, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lightsout/internal/config/yamlfile"
+	"lightsout/internal/text"
 )
 
 // Plan is the steps and expectations of a trial. It is immutable once parsed.
@@ -104,22 +105,14 @@ func (p *Plan) CheckNames(kind string, there []string) error {
 // It lists the existing names, namespace/name for namespaced kinds.
 func Missing(kind, name string, there []string) string {
 	const most = 6
-	text := fmt.Sprintf("the cluster has no %s %s", kind, quote(name))
+	said := fmt.Sprintf("the cluster has no %s %s", kind, quote(name))
 	switch near := yamlfile.Suggest(name, there); {
 	case near != "":
-		text += "; did you mean " + quote(near) + "?"
+		said += "; did you mean " + quote(near) + "?"
 	case len(there) > 0 && len(there) <= most:
-		text += "; it has " + and(quoteAll(there))
+		said += "; it has " + and(text.Each(there, quote))
 	}
-	return text
-}
-
-func quoteAll(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = quote(w)
-	}
-	return out
+	return said
 }
 
 // some names at most four of the nodes, and counts the others of more.

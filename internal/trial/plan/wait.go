@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -33,13 +34,7 @@ var waits = []waiting{
 }
 
 // WaitFor lists the conditions for which a step can wait.
-func WaitFor() []string {
-	var names []string
-	for _, w := range waits {
-		names = append(names, w.name)
-	}
-	return names
-}
+func WaitFor() []string { return text.Each(waits, func(w waiting) string { return w.name }) }
 
 // waiting is what a Wait waits for.
 func (a *Action) waiting() waiting {

@@ -37,7 +37,7 @@ import (
 const DriverName = "fence"
 
 func init() {
-	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Off: true, On: true, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.fence is missing: it needs at least agent",
 	})
 }
@@ -73,9 +73,6 @@ type place struct {
 	File string `json:"file" path:"file"`
 	Env  string `json:"env"`
 }
-
-// Sides: both.
-func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {

@@ -32,7 +32,7 @@ import (
 const DriverName = "ipmi"
 
 func init() {
-	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Off: true, On: true, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.ipmi is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -66,9 +66,6 @@ type Options struct {
 	PasswordFile string        `json:"password_file" path:"file"`
 	PasswordEnv  string        `json:"password_env"`
 }
-
-// Sides: both.
-func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {

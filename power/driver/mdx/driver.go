@@ -33,7 +33,7 @@ import (
 const DriverName = "mdx"
 
 func init() {
-	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Off: true, On: true, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) },
 		Needs: "power.mdx is missing: it needs at least project and token_file or token_env",
 	})
 }
@@ -68,9 +68,6 @@ type Node struct {
 	// ServiceLevel is what the VM is powered on with, whatever the portal says.
 	ServiceLevel string `json:"service_level"`
 }
-
-// Sides: both.
-func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {

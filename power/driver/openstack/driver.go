@@ -31,7 +31,7 @@ import (
 const DriverName = "openstack"
 
 func init() {
-	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }})
+	power.Register(power.DriverSpec{Name: DriverName, Off: true, On: true, Section: func() power.Section { return new(Options) }})
 }
 
 // Options are the section power.openstack: which cloud.
@@ -48,9 +48,6 @@ type Options struct {
 	// Dial makes connections; nil: straight.
 	Dial power.Dial `json:"-"`
 }
-
-// Sides: both.
-func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {

@@ -23,7 +23,7 @@ import (
 const DriverName = "redfish"
 
 func init() {
-	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
+	power.Register(power.DriverSpec{Name: DriverName, Off: true, On: true, Section: func() power.Section { return new(Options) }, Node: func() any { return new(fields.Node) },
 		Needs: "power.redfish is missing: it needs at least user and password_file or password_env",
 	})
 }
@@ -60,9 +60,6 @@ type Options struct {
 	// Dial makes connections; nil: straight.
 	Dial power.Dial `json:"-"`
 }
-
-// Sides: both.
-func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {

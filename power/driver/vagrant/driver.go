@@ -29,7 +29,7 @@ import (
 const DriverName = "vagrant"
 
 func init() {
-	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }})
+	power.Register(power.DriverSpec{Name: DriverName, Off: true, On: true, Section: func() power.Section { return new(Options) }})
 }
 
 // statusLimit bounds one status.
@@ -43,9 +43,6 @@ type Options struct {
 	// "vagrant" when empty.
 	Command []string `json:"command" path:"program"`
 }
-
-// Sides: both.
-func (o *Options) Sides() (off, on bool) { return true, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {

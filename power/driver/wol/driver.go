@@ -27,7 +27,7 @@ import (
 const DriverName = "wol"
 
 func init() {
-	power.Register(power.DriverSpec{Name: DriverName, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) }})
+	power.Register(power.DriverSpec{Name: DriverName, On: true, Section: func() power.Section { return new(Options) }, Node: func() any { return new(Node) }})
 }
 
 // defaultBroadcast is where packets go: to all of the segment that the default
@@ -53,9 +53,6 @@ type Options struct {
 type Node struct {
 	MAC string `json:"mac"`
 }
-
-// Sides: it only powers on.
-func (o *Options) Sides() (off, on bool) { return false, true }
 
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
