@@ -105,9 +105,7 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		*n = max(*n, 0)
 	}
 	top = max(top, gaugeTop(g))
-	if w -= 2; w < 1 { // the ticks
-		return
-	}
+	w -= 2 // the ticks
 	at := func(n int) int { return n * w / top }
 	cells := make([]span, 0, w)
 	put := func(as span, to int) {

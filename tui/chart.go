@@ -131,11 +131,8 @@ func (c *chart) measure(run *loadgen.Run, span int) {
 	c.scale = now
 }
 
-// draw gives h lines of w cells, with the newest of w columns.
+// draw gives h lines of w cells, two or more, with the newest of w columns.
 func (c *chart) draw(s *scene, w, h int) []string {
-	if w < leastLabel+11 {
-		return fill(nil, w, h)
-	}
 	c.divide(s, w, laneRoom(h))
 	labels := btoi(h >= 5)
 	c.down = btoi(h >= 5) + btoi(h >= 10) + btoi(h >= 18)
@@ -147,9 +144,6 @@ func (c *chart) draw(s *scene, w, h int) []string {
 		c.up = all - c.down
 	case c.scale.fail == 0 && h < 9 || c.up < 3:
 		c.up, c.down = all, 0 // the axis itself shows the failures
-	}
-	if c.up < 1 {
-		return fill(nil, w, h)
 	}
 	c.grid = cleared(c.grid, (c.up+1+c.down)*c.w)
 	c.solid = cleared(c.solid, len(c.grid))

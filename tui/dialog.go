@@ -123,11 +123,10 @@ func (g *grace) shown(now time.Time) {
 
 // absorbs reports whether a key pressed now must be ignored.
 func (g *grace) absorbs(now time.Time) bool {
-	if g.over || g.drawn.IsZero() {
-		return !g.over
+	if !g.over && !g.drawn.IsZero() {
+		g.over = now.Sub(g.last) >= graceQuiet || now.Sub(g.drawn) >= graceMost
+		g.last = now
 	}
-	g.over = now.Sub(g.last) >= graceQuiet || now.Sub(g.drawn) >= graceMost
-	g.last = now
 	return !g.over
 }
 

@@ -26,13 +26,11 @@ func (r *row) put(st style, s string) *row {
 		return r
 	}
 	r.left -= n
-	if st == "" {
-		r.b.WriteString(s)
-		return r
-	}
 	r.b.WriteString(string(st))
 	r.b.WriteString(s)
-	r.b.WriteString(reset)
+	if st != "" {
+		r.b.WriteString(reset)
+	}
 	return r
 }
 
@@ -130,9 +128,6 @@ func stripped(s string) string { return ansi.Strip(s) }
 func over(t *theme, base, dialog []string, w, x, y, dw int) []string {
 	out := dimmed(t, base)
 	for i, d := range dialog {
-		if y+i < 0 || y+i >= len(out) {
-			continue
-		}
 		plain := stripped(base[y+i])
 		left, lw := cutLeft(plain, x)
 		right := cutRight(plain, w-x-dw)
