@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
@@ -100,15 +101,12 @@ func readingOf(before []view.Event, done view.Event) int {
 	if done.Code != view.CodePowerOperation || done.Stage != power.StageDone {
 		return -1
 	}
-	state := power.Off
-	if done.Action == power.ActionOn {
-		state = power.On
-	}
+	state := done.Action.Wanted().String()
 	for i, e := range slices.Backward(before) {
 		switch {
 		case done.Seen.Sub(e.Seen) > foldWithin:
 			return -1
-		case e.Code == view.CodeMachineState && e.Subject == done.Subject && e.To == state.String() && e.Proof == power.Proven:
+		case e.Code == view.CodeMachineState && e.Subject == done.Subject && e.To == state && e.Proof == power.Proven:
 			return i
 		}
 	}
@@ -133,14 +131,7 @@ func alike(e view.Event) (noun, key string) {
 		return "", ""
 	}
 	// Seconds and names differ, what happened is the same.
-	return noun, lane + strings.Map(letters, brief(e.Subject, e.Sentence()))
-}
-
-func letters(r rune) rune {
-	if r >= '0' && r <= '9' {
-		return -1
-	}
-	return r
+	return noun, lane + strings.Join(strings.FieldsFunc(brief(e.Subject, e.Sentence()), unicode.IsDigit), "")
 }
 
 // isCount reports whether an event is a step of a number.

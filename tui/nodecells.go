@@ -127,8 +127,7 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 	case m.Stage == power.StageDraining:
 		return "drain" + t.ellipsis, t.fresh
 	case m.Busy != "" && m.Stage.Active():
-		verb := map[power.Action]string{power.ActionOn: "on", power.ActionOff: "off", power.ActionShutdown: "off"}[m.Busy]
-		return verb + t.ellipsis, t.fresh
+		return m.Busy.Wanted().String() + t.ellipsis, t.fresh
 	case m.Busy != "" && m.Stage == power.StageFailed:
 		return "fail", t.bad
 	case m.Busy != "" && m.Stage == power.StageUncertain:
