@@ -66,20 +66,17 @@ func (m *Model) draw() []string {
 func (m *Model) body(w int, l layout) []string {
 	s := &m.s
 	var out []string
+	sections := m.sections(l.lower)
 	if len(l.left) > 0 {
 		half := l.left[0].w + 2
 		out = beside(drawBox(s.t, half, m.sections(l.left), false, span{}), drawBox(s.t, w-half, m.sections(l.right), false, span{}))
-	}
-	sections := m.sections(l.lower)
-	if len(l.left) == 0 {
+		sections[0].joined = true
+	} else {
 		sections[0].others = m.others(l)
 	}
 	if s.f.Replay != nil {
 		last := &sections[len(sections)-1]
 		last.lines = append(slices.Clone(last.lines), scrubber(s, w-2))
-	}
-	if len(out) > 0 {
-		sections[0].joined = true
 	}
 	return append(out, drawBox(s.t, w, sections, true, m.foot(w-4))...)
 }

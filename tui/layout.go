@@ -26,11 +26,9 @@ type layout struct {
 	left, right, lower []placed
 }
 
-func (l layout) all() []placed { return slices.Concat(l.left, l.right, l.lower) }
-
 // shows reports whether a pane is on the screen.
 func (l layout) shows(p *openPane) bool {
-	return slices.ContainsFunc(l.all(), func(q placed) bool { return q.openPane == p })
+	return slices.ContainsFunc(slices.Concat(l.left, l.right, l.lower), func(q placed) bool { return q.openPane == p })
 }
 
 // arrange divides w x h cells (header, banner, scrubber and keys already taken off)
