@@ -24,8 +24,7 @@ type nodesPane struct {
 }
 
 func newNodesPane() *nodesPane {
-	p := &nodesPane{}
-	p.list = list[string, *cluster.Node]{
+	return &nodesPane{list[string, *cluster.Node]{
 		id: func(n *cluster.Node) string { return n.Name }, object: func(_ *scene, n *cluster.Node) object { return nodeObject(n.Name) },
 		trouble: nodeTrouble, has: nodeHas, labels: func(n *cluster.Node) string { return n.Labels },
 		lead: nodeLead, leadWidth: 3,
@@ -47,8 +46,7 @@ func newNodesPane() *nodesPane {
 			{fitting{extra: true}, "ADDRESS", nodeAddress, nil},
 			{fitting{extra: true}, "MACHINE", nodeMachine, nil},
 		},
-	}
-	return p
+	}}
 }
 
 func (p *nodesPane) settle(s *scene) {

@@ -63,15 +63,13 @@ type objectsPane struct {
 }
 
 func newObjectsPane() *objectsPane {
-	p := &objectsPane{}
-	p.list = list[cluster.Ref, cluster.ListingRow]{
+	return &objectsPane{list: list[cluster.Ref, cluster.ListingRow]{
 		id: func(r cluster.ListingRow) cluster.Ref { return r.Ref }, object: func(_ *scene, r cluster.ListingRow) object { return objectAt(r.Ref) },
 		has: func(_ *scene, r cluster.ListingRow, contains func(string) bool) bool {
 			return contains(r.Namespace) || slices.ContainsFunc(r.Cells, contains)
 		},
 		lead: func(*scene, *row, cluster.ListingRow) {},
-	}
-	return p
+	}}
 }
 
 func (p *objectsPane) settle(s *scene) {
@@ -113,10 +111,7 @@ func (p *objectsPane) setColumns() {
 		return
 	}
 	for i, title := range p.shown.Listing.Columns {
-		fits := fitting{ease: 24, min: 10, drop: i}
-		if i == 0 {
-			fits.middle = true
-		}
+		fits := fitting{ease: 24, min: 10, drop: i, middle: i == 0}
 		p.columns = append(p.columns, column[cluster.ListingRow]{fits, title, func(s *scene, r cluster.ListingRow) cell {
 			if i == 0 {
 				return nameCell(s, r.Key, s.manyNamespaces())
