@@ -114,11 +114,8 @@ func (d *details) node(ref cluster.Ref) {
 		}
 	}
 	d.events(ref.Key)
-	if cluster.WhyUnknown(s.snap, cluster.KindPod) != "" {
-		d.head("Pods")
-		d.addStyled(s.t.dim, s.missing(cluster.KindPod), "")
-		return
-	}
+	d.head("Pods")
+	d.addStyled(s.t.dim, "unknown", s.missing(cluster.KindPod))
 	pods := s.snap.PodsOn(ref.Name)
 	d.head(fmt.Sprintf("Pods (%d)", len(pods)))
 	for _, p := range pods[:min(len(pods), 250)] {
