@@ -97,7 +97,7 @@ func New(o Options) *Model {
 	m.dialogs = dialogs{now: o.Now, answered: map[string]bool{}}
 	m.s = scene{
 		t: newTheme(o), f: emptyFrame, snap: emptySnapshot,
-		marks: map[string]bool{}, say: m.say,
+		marks: map[string]bool{},
 		sizes: sizes{last: loadgen.Burst, of: map[loadgen.Shape]float64{
 			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},
 	}

@@ -30,22 +30,17 @@ func openReport(m *Model, heading, dir string, path func() string) {
 	m.report = nil
 	m.dialogs.open(&factsDialog{
 		heading: heading, copies: "its path", copied: path,
-		facts: func(s *scene) []fact {
-			if m.report != nil && m.report.Dir != dir {
-				return reportFacts(s, nil) // it is another one's, which came late
-			}
-			return reportFacts(s, m.report)
-		},
+		facts: func(s *scene) []fact { return reportFacts(s, m.report, dir) },
 	})
 	m.opts.Send(view.ShowReport{Dir: dir, Width: max(20, min(m.w-6, mostDialog))})
 }
 
 func judgedTrial(m *Model) bool { return m.s.f.Trial != nil && m.s.f.Trial.Verdict != "" }
 
-// reportFacts is the report as it came; nil before it has.
-func reportFacts(s *scene, r *ReportMsg) []fact {
+// reportFacts is the report of the record in a folder, once it has come; another one's may come late.
+func reportFacts(s *scene, r *ReportMsg, dir string) []fact {
 	switch {
-	case r == nil:
+	case r == nil || r.Dir != dir:
 		return []fact{plainFact(s, s.t.dim, "reading it "+s.t.ellipsis)}
 	case r.Err != "":
 		return []fact{plainFact(s, s.t.warn, r.Err)}

@@ -36,8 +36,6 @@ type scene struct {
 	span       int  // index of chartSpans
 	utc        bool // times are UTC as logs have them, "10:21:53Z"; otherwise counted from the zero
 	h          int  // of the screen
-	// say tells the operator something.
-	say func(string)
 }
 
 // showPods chooses the pods to show after the marks or a cursor changed.
