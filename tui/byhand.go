@@ -108,10 +108,9 @@ type hand struct {
 
 func handFor(s *scene, of cluster.Ref) hand {
 	h := hand{s: s, of: of}
-	if of.Kind != cluster.KindPod {
-		return h
+	if of.Kind == cluster.KindPod {
+		h.pod = s.snap.Pod(of.Key)
 	}
-	h.pod = s.snap.Pod(of.Key)
 	if h.pod == nil {
 		return h
 	}

@@ -76,10 +76,8 @@ func (p *deploymentsPane) settle(s *scene) {
 			p.begin(func(d *cluster.Deployment) bool { return d.Key == s.f.Focus })
 		}
 	}
-	s.deployment = cluster.Key{}
-	if d, ok := p.selected(); ok {
-		s.deployment = d.Key
-	}
+	o, _ := p.row(s)
+	s.deployment = o.ref.Key
 }
 
 func (p *deploymentsPane) want(*scene, int) want {

@@ -43,11 +43,6 @@ func objectsCalled(m *Model, name string) []command {
 	return out[:min(len(out), mostCalled)]
 }
 
-// chooser is a pane whose cursor can be put on an object.
-type chooser interface {
-	choose(s *scene, ref cluster.Ref) bool
-}
-
 // goTo puts the cursor on an object, in its pane.
 func goTo(ref cluster.Ref) func(*Model) {
 	show := showKind("")
@@ -62,7 +57,9 @@ func goTo(ref cluster.Ref) func(*Model) {
 	return func(m *Model) {
 		filtered(show, "")(m)
 		m.settle()
-		if p, ok := m.active.pane.(chooser); ok && !p.choose(&m.s, ref) {
+		if p, ok := m.active.pane.(interface {
+			choose(*scene, cluster.Ref) bool
+		}); ok && !p.choose(&m.s, ref) {
 			m.say(ref.String() + " is not among the namespaces shown: 0 shows all")
 		}
 	}

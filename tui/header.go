@@ -17,14 +17,11 @@ func header(m *Model, w int) string {
 	right := badges(m, w)
 	rightWidth := 1 + spansWidth(right)
 	r := newRow(w).space(1).put(t.strong, "lightsout").space(2)
-	name, via := t.text(f.Cluster), t.text(f.Via)
+	name, via := t.text(f.Cluster), after("via ", strings.TrimPrefix(t.text(f.Via), "via "), "")
 	if shown := cmp.Or(m.s.only.text, f.Namespaces); shown != "" {
 		name += " /" + t.text(shown)
 	}
 	room := r.left - rightWidth - width(state.s) - 3
-	if via != "" {
-		via = "via " + strings.TrimPrefix(via, "via ")
-	}
 	cut := fit(via, max(0, room-width(name)-2), t.ellipsis)
 	r.put(t.accent, fit(name, max(0, room), t.ellipsis))
 	if cut != "" && (cut == via || width(cut) >= 8) {

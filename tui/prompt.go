@@ -58,7 +58,7 @@ func (d *promptDialog) draw(s *scene, w, h int) ([]string, int) {
 	return []string{blank(wide), d.in.line(s.t, fit(d.label, wide-12, s.t.ellipsis)+" ", wide), blank(wide), below.String()}, wide
 }
 
-// openNote asks for a line of the operator's own for the timeline.
+// openRemark asks for a line of the operator's own for the timeline.
 func openRemark(m *Model) {
 	m.dialogs.open(&promptDialog{
 		heading: "Mark the timeline", label: "text:", in: newInput(false),
