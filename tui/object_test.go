@@ -102,6 +102,19 @@ func TestADeploymentShowsItsKnativeService(t *testing.T) {
 	}
 }
 
+func TestANodeShowsWhyItsPodsAreUnknown(t *testing.T) {
+	f := calm()
+	c := mdxContents(f.Now)
+	c.Access = maps.Clone(c.Access)
+	c.Access[cluster.KindPod] = cluster.Access{Forbidden: true}
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 120, 60, Options{})
+	typeKeys(m, "1 d G")
+	if v := plainView(m); !strings.Contains(v, "forbidden: this account may not list pods") {
+		t.Errorf("the reason is missing:\n%s", v)
+	}
+}
+
 func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
 	look := view.Inspect{Of: lostPod, Log: true}
 	m, sent, _ := testModel(mdxOutage(), 80, 24, Options{})
