@@ -49,8 +49,7 @@ func setIfChanged[T any](to **T, was, is T, same func(a, b T) bool) bool {
 	if same(was, is) {
 		return false
 	}
-	changed := is // only now: it is moved to the heap
-	*to = &changed
+	*to = new(is)
 	return true
 }
 
@@ -59,12 +58,7 @@ func equal[T comparable](a, b T) bool { return a == b }
 func deepEqual[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
 
 // orZero is what p points at; the zero value if that is nothing.
-func orZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
+func orZero[T any](p *T) T { return *cmp.Or(p, new(T)) }
 
 func machinesInto(x *Sample, old, now map[string]view.MachineView) (news bool) {
 	x.Machines, x.Reads = map[string]*view.MachineView{}, map[string]time.Time{}
@@ -169,9 +163,9 @@ func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 // any but heartbeats, which are written beside.
 func (part *Cluster) objects(before, c *cluster.Contents) bool {
 	part.Nodes, part.GoneNodes = compare(before.Nodes, c.Nodes, func(n *cluster.Node) string { return n.Name }, cmp.Compare[string], onlyBeat)
-	part.Deployments, part.GoneDeployments = compare(before.Deployments, c.Deployments, func(d *cluster.Deployment) cluster.Key { return d.Key }, compareKeys, nil)
-	part.Pods, part.GonePods = compare(before.Pods, c.Pods, func(p *cluster.Pod) cluster.Key { return p.Key }, compareKeys, nil)
-	part.Endpoints, part.GoneEndpoints = compare(before.Endpoints, c.Endpoints, func(e *cluster.Endpoints) cluster.Key { return e.Service }, compareKeys, nil)
+	part.Deployments, part.GoneDeployments = compare(before.Deployments, c.Deployments, func(d *cluster.Deployment) cluster.Key { return d.Key }, cluster.Key.Compare, nil)
+	part.Pods, part.GonePods = compare(before.Pods, c.Pods, func(p *cluster.Pod) cluster.Key { return p.Key }, cluster.Key.Compare, nil)
+	part.Endpoints, part.GoneEndpoints = compare(before.Endpoints, c.Endpoints, func(e *cluster.Endpoints) cluster.Key { return e.Service }, cluster.Key.Compare, nil)
 	return len(part.Nodes)+len(part.Deployments)+len(part.Pods)+len(part.Endpoints)+
 		len(part.GoneNodes)+len(part.GoneDeployments)+len(part.GonePods)+len(part.GoneEndpoints) > 0
 }
@@ -205,10 +199,6 @@ func onlyBeat(was, is *cluster.Node) bool {
 	x := *is
 	x.Renewed, x.RenewSeen = was.Renewed, was.RenewSeen
 	return reflect.DeepEqual(&x, was)
-}
-
-func compareKeys(a, b cluster.Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // objectsInLine bounds the objects in a line, which keeps lines to a few

@@ -24,7 +24,7 @@ func RecordFrames(dir string, frames []*view.Frame, kill bool) error {
 	if kill {
 		return s.Err()
 	}
-	return s.Close(nil)
+	return s.Close(s.taken)
 }
 
 // stillSampler is NewSampler without the goroutine.

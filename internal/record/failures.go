@@ -61,8 +61,7 @@ func FailuresOf(w *loadgen.Window, outages loadgen.PowerOffs, zero time.Time) (o
 		out.ErrorWindows = append(out.ErrorWindows, span(f))
 	}
 	if found.LaterFailures.N > 0 {
-		s := span(found.LaterFailures)
-		out.LaterFailures = &s
+		out.LaterFailures = new(span(found.LaterFailures))
 	}
 	some := func(n loadgen.Counts) *loadgen.Counts {
 		if n.Scheduled == 0 {

@@ -178,13 +178,6 @@ func (p *past) add(lines []byte) {
 	p.lines = p.lines[drop:]
 }
 
-// each calls to with all lines, the oldest first.
-func (p *past) each(to func(lines []byte)) {
-	for _, l := range p.lines {
-		to(l.read())
-	}
-}
-
 // read returns the lines as they were added.
 func (l pastLines) read() []byte {
 	if !l.packed {
@@ -207,12 +200,12 @@ func (f *file) spill(path string) error {
 	defer f.mu.Unlock()
 	f.now, f.disk, f.size, f.part, f.waiting, f.lost, f.err = time.Now, d, 0, false, nil, 0, nil
 	var b []byte
-	f.past.each(func(lines []byte) { // a write for each line would take seconds
-		if b = append(b, lines...); len(b) >= spillBytes {
+	for _, l := range f.past.lines { // a write for each line would take seconds
+		if b = append(b, l.read()...); len(b) >= spillBytes {
 			f.put(b)
 			b = b[:0]
 		}
-	})
+	}
 	f.put(b)
 	return nil
 }
@@ -233,14 +226,11 @@ func (t *Timeline) teeSince(path string, since, zero time.Time) error {
 		return err
 	}
 	t.zero = zero
-	for i := range t.events {
-		if t.events[i].Seen.Before(since) {
-			continue
+	for _, e := range t.events {
+		if !e.Seen.Before(since) {
+			e.Offset = new(e.At.Sub(zero).Seconds())
+			t.write(e, t.tee)
 		}
-		e := t.events[i]
-		d := e.At.Sub(zero).Seconds()
-		e.Offset = &d
-		t.write(e, t.tee)
 	}
 	return nil
 }

@@ -23,7 +23,9 @@ func TestThePastIsBounded(t *testing.T) {
 		p.add(fmt.Appendf(nil, "%d %s\n", i, strings.Repeat("long", 1000)))
 	}
 	var all bytes.Buffer
-	p.each(func(b []byte) { all.Write(b) })
+	for _, l := range p.lines {
+		all.Write(l.read())
+	}
 	lines := strings.Split(strings.TrimSpace(all.String()), "\n")
 	if p.size > p.most || len(lines) != 122 || !strings.HasPrefix(lines[0], "939 x") || lines[len(lines)-1] != "999 "+strings.Repeat("long", 1000) {
 		t.Errorf("%d bytes, %d lines from %.10q", p.size, len(lines), lines[0])

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"path/filepath"
 	"time"
 
@@ -62,27 +61,14 @@ func samplerTo(samples *file, now func() time.Time) *Sampler {
 }
 
 // Offer hands a frame over. It never blocks; one goroutine may call it.
-func (s *Sampler) Offer(f *view.Frame) {
-	select {
-	case <-s.frames:
-	default:
-	}
-	s.frames <- f
-}
+func (s *Sampler) Offer(f *view.Frame) { view.Renew(s.frames, f) }
 
 // Close writes last down, whatever was written before, as the end of the record, and
-// closes the file. A nil last is the newest frame offered. Offer must not be called
-// after it. The error reports the missing data.
+// closes the file. Offer must not be called after it. The error reports the missing data.
 func (s *Sampler) Close(last *view.Frame) error {
 	close(s.stop)
 	<-s.done
-	select {
-	case s.taken = <-s.frames:
-	default:
-	}
-	if last = cmp.Or(last, s.taken); last != nil {
-		s.sample(last, true)
-	}
+	s.sample(last, true)
 	return s.file.Close()
 }
 

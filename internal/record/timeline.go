@@ -78,8 +78,7 @@ func (t *Timeline) Add(e view.Event) view.Event {
 	}
 	e.Seq, e.Text = t.first+len(t.events), e.Sentence()
 	if !t.zero.IsZero() {
-		d := e.At.Sub(t.zero).Seconds()
-		e.Offset = &d
+		e.Offset = new(e.At.Sub(t.zero).Seconds())
 	}
 	t.write(e, t.file, t.tee)
 	t.events = append(t.events, e)

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -137,13 +138,10 @@ func downSince(s *cluster.Snapshot, n *cluster.Node, now time.Time) (view.Sign, 
 	_, heard := n.Heartbeat()
 	marked := n.ReadySince.Add(-s.Ahead())
 	_, silent := s.Silent(n, now)
-	switch {
-	case !silent:
+	if !silent {
 		return view.SignNotReady, marked
-	case heard.IsZero():
-		return view.SignSilent, marked
 	}
-	return view.SignSilent, heard
+	return view.SignSilent, cmp.Or(heard, marked)
 }
 
 // before returns the snapshot to compare with. known: it and the present one have the objects of a kind.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,19 +133,13 @@ func notSeen(what string, a cluster.Access) string {
 // earlier time: a node just listed may be old.
 func heard(n *cluster.Node) time.Time {
 	renewed, seen := n.Heartbeat()
-	if renewed.Before(seen) {
-		return renewed
-	}
-	return seen
+	return slices.MinFunc([]time.Time{seen, renewed}, time.Time.Compare)
 }
 
 // BootSeen returns the evidence in the boot of a Ready node: the node was running at
 // its last heartbeat or, if lightsout cannot see heartbeats, when it became Ready.
 func BootSeen(s *cluster.Snapshot, n *cluster.Node) power.Seen {
-	asked := heard(n)
-	if asked.IsZero() {
-		asked = n.ReadySince
-	}
+	asked := cmp.Or(heard(n), n.ReadySince)
 	return power.Seen{Node: NodeRef(s, n), RequestedAt: asked, ReadySince: s.Boot(n).Ready, Text: "Ready after a new boot"}
 }
 
@@ -152,9 +147,8 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	out := power.Node{
 		NodeRef: NodeRef(s, n), ControlPlane: n.ControlPlane, Etcd: runsEtcd(s, n.Name),
 		Ready: n.Ready == cluster.TriTrue, Schedulable: n.TakesPods(),
-		Notes: power.NotesOn(n.Annotations), Ahead: s.Ahead(),
+		Notes: power.NotesOn(n.Annotations), Ahead: s.Ahead(), Heard: heard(n),
 	}
-	out.Heard = heard(n)
 	// A program that has just started has heard nothing itself, and judges by the age of
 	// the heartbeat that it read.
 	_, silent := s.Silent(n, now)

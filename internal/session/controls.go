@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -152,11 +153,16 @@ func (c Controls) WantKubelets(nodes ...string) {
 }
 
 // Outlook forecasts the effect of switching the nodes off now.
-func (c Controls) Outlook(nodes []string) []string {
+func (c Controls) Outlook(nodes []string) (out []string) {
 	if c.s.snapshot == nil {
 		return nil
 	}
-	return outlook(forecast.Outage(c.s.snapshot, nodes, c.Down(), c.s.now()))
+	f := forecast.Outage(c.s.snapshot, nodes, c.Down(), c.s.now())
+	h := f.Hits()
+	for _, l := range slices.Concat([]forecast.Line{f.Sum(h)}, h.BudgetLines(), h.Lines(), f.FollowLines(h), f.WontLines(h)) {
+		out = append(out, l.Text)
+	}
+	return out
 }
 
 // Machine returns the last known state of a node's machine.

@@ -40,15 +40,6 @@ func newLoop(opt Options) *loop {
 // Frames hands out frames, the newest only. It is closed when Run returns.
 func (l *loop) Frames() <-chan *view.Frame { return l.frames }
 
-// show hands out a frame; it replaces one that nobody has received.
-func (l *loop) show(f *view.Frame) {
-	select {
-	case <-l.frames:
-	default:
-	}
-	l.frames <- f
-}
-
 // say puts ev on the timeline.
 func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }
 

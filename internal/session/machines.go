@@ -134,11 +134,6 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 	return refs, b.String()
 }
 
-// isOff reports whether a machine is off by a reading: that is proven, or presumed after a request.
-func (m *machines) isOff(node string, r power.Reading) bool {
-	return r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil
-}
-
 // read stores a reading of a machine's state and reports a change.
 func (m *machines) read(node string, r power.Reading) {
 	old := m.views[node].Reading
@@ -146,7 +141,8 @@ func (m *machines) read(node string, r power.Reading) {
 		return // a late answer describes an earlier state
 	}
 	m.update(node, func(v *view.MachineView) { v.Reading = r })
-	if off := m.isOff(node, r); off || r.State == power.On {
+	off := r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil // proven, or presumed after a request
+	if off || r.State == power.On {
 		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: off, At: r.Arrived})
 	}
 	switch at := r.RequestedAt; {

@@ -192,15 +192,6 @@ func viewLines(lines []forecast.Line) (out []view.Line) {
 	return out
 }
 
-// outlook is the forecast for switching off the nodes.
-func outlook(f *forecast.Forecast) (out []string) {
-	h := f.Hits()
-	for _, l := range slices.Concat([]forecast.Line{f.Sum(h)}, h.BudgetLines(), h.Lines(), f.FollowLines(h), f.WontLines(h)) {
-		out = append(out, l.Text)
-	}
-	return out
-}
-
 // preview returns what the guards find before switching the machines.
 func (w *switching) preview(ctx context.Context, a view.AskPower, assumed power.Assumption) (power.Question, error) {
 	if w.switcher == nil {

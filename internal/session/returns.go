@@ -11,13 +11,6 @@ import (
 	"lightsout/power"
 )
 
-// poweredOn records that machines receive power-on requests now.
-func (m *machines) poweredOn(nodes []string) {
-	for _, n := range nodes {
-		m.learn(n, outage.Fact{Kind: outage.Agreed, At: m.now(), Node: m.boot(n)})
-	}
-}
-
 // onProgress takes a step of powering a machine on.
 func (m *machines) onProgress(p power.Progress) {
 	switch p.Stage {
@@ -26,18 +19,18 @@ func (m *machines) onProgress(p power.Progress) {
 	case power.StageDone, power.StageUncertain:
 		m.learn(p.Node, outage.Fact{Kind: outage.PoweredOn, At: p.At})
 	case power.StageFailed:
-		m.notSent(p.Node)
+		m.asked(outage.NotSent, p.Node)
 	}
 	if p.Stage == power.StageSending || p.Stage == power.StageDone {
 		m.guest.Handle(PowerOnSent{p.Node, p.At})
 	}
 }
 
-// notSent records that machines are not powered on: they receive power-off requests now, or
-// the request to power on has failed.
-func (m *machines) notSent(nodes ...string) {
+// asked records that machines receive power-on requests now (outage.Agreed), or that they are not powered
+// on (outage.NotSent): they receive power-off requests now, or the request to power on has failed.
+func (m *machines) asked(what outage.Kind, nodes ...string) {
 	for _, n := range nodes {
-		m.learn(n, outage.Fact{Kind: outage.NotSent, At: m.now()})
+		m.learn(n, outage.Fact{Kind: what, At: m.now(), Node: m.boot(n)})
 	}
 }
 

@@ -360,7 +360,7 @@ func (s *Session) publish() *view.Frame {
 	}
 	s.rec.names.Learn(f) // before anybody keeps it
 	s.guest.Show(f)
-	s.show(f)
+	view.Renew(s.frames, f)
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -267,11 +268,11 @@ func (x *request) begun(q power.Question, at time.Time) {
 		e.At = at
 		w.say(e)
 	}
+	what := outage.NotSent
 	if q.Action == power.ActionOn {
-		w.machines.poweredOn(q.Nodes)
-	} else {
-		w.machines.notSent(q.Nodes...)
+		what = outage.Agreed
 	}
+	w.machines.asked(what, q.Nodes...)
 	w.guest.Handle(Switching{q.Action, w.addressed(q)})
 	under := w.under()
 	for _, n := range q.Nodes {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -90,7 +91,7 @@ func (x *request) finished(err error) {
 		if len(failed) > 0 {
 			gone = slices.Collect(maps.Keys(failed))
 		}
-		w.machines.notSent(gone...)
+		w.machines.asked(outage.NotSent, gone...)
 	}
 	w.readJournal()
 	if x.drain != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -58,11 +59,9 @@ func (t *Target) findFocus(s *cluster.Snapshot) {
 	if t.focus.Load() != nil {
 		return
 	}
-	for _, d := range s.Deployments() {
-		if d.Knative != nil {
-			t.SetFocus(d.Key)
-			return
-		}
+	all := s.Deployments()
+	if i := slices.IndexFunc(all, func(d *cluster.Deployment) bool { return d.Knative != nil }); i >= 0 {
+		t.SetFocus(all[i].Key)
 	}
 }
 

@@ -56,11 +56,10 @@ func (t *Runner) askEnd() {
 	r := t.run
 	t.s.AskWhile(func() (view.Question, bool) { return t.endQuestion(r), r.ending.stage != stageOver }, func(a view.Answer) {
 		switch a.Choice {
-		case choiceEndOn:
-			r.end(true)
-		case choiceEnd:
+		case choiceEnd, choiceEndOn:
 			off, _ := toReturn(r)
-			r.end(len(off) == 0)
+			r.ending.keepOff = r.ending.keepOff || a.Choice == choiceEnd && len(off) > 0
+			r.finish(inOrder)
 		case choiceAbort:
 			r.abort("by the operator")
 		}

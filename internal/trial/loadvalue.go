@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -86,11 +87,7 @@ func covers(sum *record.Summary, l record.Load) (some bool) {
 		return at.Sub(sum.Zero).Seconds()
 	}
 	for _, o := range sum.Outages {
-		over := o.Returned
-		if over.IsZero() {
-			over = o.Detected
-		}
-		switch {
+		switch over := cmp.Or(o.Returned, o.Detected); {
 		case started >= offset(o.Returned) || ended <= offset(o.Off): // not in this one
 		case l.Steady && ended < offset(over):
 			return false

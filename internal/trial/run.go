@@ -198,14 +198,6 @@ func (r *run) abort(why string) {
 	r.finish(aborted)
 }
 
-// end ends a trial by keyboard in order.
-func (r *run) end(powerOn bool) {
-	if !powerOn {
-		r.ending.keepOff = true
-	}
-	r.finish(inOrder)
-}
-
 // finish starts the end of the trial: it skips the steps left and stops the running
 // ones.
 func (r *run) finish(o outcome) {

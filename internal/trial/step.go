@@ -157,9 +157,7 @@ func (r steps) rollout(deployment string, within time.Duration) poll {
 	if s := r.s.Snapshot(); r.sum.SkewBeforeRollout == nil && s.Link.State == cluster.LinkLive {
 		r.sum.SkewBeforeRollout = new(skew(podsByNode(s, r.deployment)))
 	}
-	if within == 0 {
-		within = rolloutWithin
-	}
+	within = cmp.Or(within, rolloutWithin)
 	over := r.s.Rollout(k)
 	deadline := r.now().Add(within)
 	return func(now time.Time) (bool, string, error) {

@@ -45,11 +45,7 @@ func summarize(r *run) *record.Summary {
 
 // offset is a moment in seconds from zero, or from the start without one.
 func (r *run) offset(t time.Time) float64 {
-	zero := r.zero
-	if zero.IsZero() {
-		zero = r.started
-	}
-	return t.Sub(zero).Seconds()
+	return t.Sub(cmp.Or(r.zero, r.started)).Seconds()
 }
 
 // offsetOrNil is nil for no moment, and for any without a zero.

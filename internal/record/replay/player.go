@@ -181,9 +181,5 @@ func (p *Player) publish() {
 	if p.notice != "" {
 		f.Notice = view.Notice{Text: p.notice, At: p.at, Level: view.Warning}
 	}
-	select { // newest wins; this goroutine is the only sender
-	case <-p.frames:
-	default:
-	}
-	p.frames <- f
+	view.Renew(p.frames, f)
 }

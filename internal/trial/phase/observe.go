@@ -1,6 +1,7 @@
 package phase
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -143,10 +144,7 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 	for _, p := range s.PodsOn(n.name) {
 		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off().Add(-time.Second)) && (p.Evicted || !s.ReportsEvictions()) {
-			at := p.Changed
-			if at.IsZero() { // it was being deleted when lightsout saw it first
-				at = t.now
-			}
+			at := cmp.Or(p.Changed, t.now) // it may have been deleted when lightsout saw it first
 			t.observe(n.rows.of(view.PhaseEvicted), at, p.Deleting)
 			return
 		}

@@ -42,17 +42,14 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 		note(field(g, "deployment", &p.Deployment, decodeDeployment))
 		p.deploymentLine = f.Value.Line
 	}
-	var wrong []error
 	p.stepsLine = root.Line
 	if f, ok := g["steps"]; ok {
 		p.stepsLine = f.Key.Line
-		p.Steps, wrong = decodeList(f, "step", maxSteps, "- off: [kube-node3]", decodeStep)
-		faults = append(faults, wrong...)
+		p.Steps = decodeList(f, "step", maxSteps, "- off: [kube-node3]", decodeStep, note)
 	}
 	if f, ok := g["expect"]; ok {
-		p.Expect, wrong = decodeList(f, "expectation", maxExpect, "- detected: predicted", decodeExpectation)
+		p.Expect = decodeList(f, "expectation", maxExpect, "- detected: predicted", decodeExpectation, note)
 		p.Expect = slices.DeleteFunc(p.Expect, func(e Expectation) bool { return e.Measure == "" })
-		faults = append(faults, wrong...)
 	}
 	return faults
 }
@@ -69,21 +66,21 @@ func (p *Plan) decodeName(root *yaml.Node, g yamlfile.Group) (err error) {
 	return err
 }
 
-// decodeList reads a list of at most this many items; like is an example of an item. It
-// returns their errors too.
-func decodeList[T any](f yamlfile.Field, item string, most int, like string, decode func(*yaml.Node) (T, error)) (out []T, faults []error) {
+// decodeList reads a list of at most this many items; like is an example of an item. note
+// receives their errors; it may be called without one.
+func decodeList[T any](f yamlfile.Field, item string, most int, like string, decode func(*yaml.Node) (T, error), note func(error)) (out []T) {
 	if f.Value.Kind != yaml.SequenceNode {
-		return nil, []error{errorAt(f.Value.Line, `%s must be a list like "%s", %s`, f.Key.Value, like, isNot(f.Value))}
+		note(errorAt(f.Value.Line, `%s must be a list like "%s", %s`, f.Key.Value, like, isNot(f.Value)))
+		return nil
 	}
 	for i, n := range f.Value.Content {
 		if i == most {
-			return out, append(faults, errorAt(n.Line, "this is %s %d, and a plan has at most %d", item, i+1, most))
+			note(errorAt(n.Line, "this is %s %d, and a plan has at most %d", item, i+1, most))
+			break
 		}
 		one, err := decode(n)
-		if err != nil {
-			faults = append(faults, err)
-		}
+		note(err)
 		out = append(out, one)
 	}
-	return out, faults
+	return out
 }
