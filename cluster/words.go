@@ -114,6 +114,11 @@ const (
 	TaintUnreachable = "node.kubernetes.io/unreachable"
 )
 
+// Evicts reports whether a taint, as "key:effect", is one of these.
+func Evicts(taint string) bool {
+	return taint == TaintUnreachable+":NoExecute" || taint == TaintNotReady+":NoExecute"
+}
+
 // EvictionTaint is the NoExecute taint that the node lifecycle controller put on;
 // false when there is none.
 func (n *Node) EvictionTaint() (Taint, bool) {

@@ -59,10 +59,8 @@ func waits(n place.Range) string {
 // Delayed is the reason why replacements of a workload do not start soon although they fit:
 // their volumes stay attached to a lost node. It is empty if there is none.
 func (h Hits) Delayed(workload cluster.Key) string {
-	for _, w := range h.Place.Workloads {
-		if w.Key == workload && len(w.Attached) > 0 {
-			return Attached(w.Attached) + ": " + detaching
-		}
+	if w := h.Place.Of(workload); len(w.Attached) > 0 {
+		return Attached(w.Attached) + ": " + detaching
 	}
 	return ""
 }

@@ -258,19 +258,14 @@ func (f *Forecast) Unscheduled() place.Range {
 }
 
 // Homeless forecasts how many pods of a workload find no node because of the outage.
-func (f *Forecast) Homeless(workload cluster.Key) (n place.Range) {
+func (f *Forecast) Homeless(workload cluster.Key) place.Range {
 	waiting := 0
 	for _, p := range f.s.PodsOf(workload) {
 		if p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() {
 			waiting++
 		}
 	}
-	for _, w := range f.Hits().Place.Workloads {
-		if w.Key == workload {
-			n = w.Pending.Minus(place.Range{Low: waiting, High: waiting})
-		}
-	}
-	return n
+	return f.Hits().Place.Of(workload).Pending.Minus(place.Range{Low: waiting, High: waiting})
 }
 
 // homeless forecasts which pods find no node after the eviction of all nodes that are down. It

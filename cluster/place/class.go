@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,12 +134,7 @@ func (w *World) classOf(p *cluster.Pod) *class {
 	if p.Spec == (cluster.Spec{}) && p.CPUMilli > 0 { // the format of records
 		c.needs = &needs{pod: c.pod, spec: c.spec, cpu: p.CPUMilli, scoreCPU: p.CPUMilli, requests: []amount{{cpu, p.CPUMilli}}}
 	}
-	c.workload = cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}
-	if p.Deployment != "" {
-		c.workload.Name = p.Deployment
-	} else if p.OwnerName == "" {
-		c.workload.Name = p.Name
-	}
+	c.workload = cluster.Key{Namespace: p.Namespace, Name: cmp.Or(p.Deployment, p.OwnerName, p.Name)}
 	w.byKey[k], w.classes = c, append(w.classes, c)
 	if a := c.spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
 		w.guards = append(w.guards, c)

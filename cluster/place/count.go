@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -83,12 +84,7 @@ func (s *spread) minimum(counts []int32) int32 {
 func (w *World) affinityCounters(c *class) (out []*counter, alone bool) {
 	terms := w.terms(c, c.affinity.RequiredDuringSchedulingIgnoredDuringExecution)
 	all := func(x *class) bool {
-		for i := range terms {
-			if !terms[i].matches(w, x) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(terms, func(t term) bool { return !t.matches(w, x) })
 	}
 	for i := range terms {
 		out = append(out, w.newCounter(w.topology(terms[i].key), false, nil, all))
@@ -126,14 +122,9 @@ func (w *World) portBlocker(c *class) []blocker {
 		return nil
 	}
 	return []blocker{{w.newCounter(w.topology(corev1.LabelHostname), false, nil, func(x *class) bool {
-		for _, a := range c.ports {
-			for _, b := range x.ports {
-				if portsMeet(a, b) {
-					return true
-				}
-			}
-		}
-		return false
+		return slices.ContainsFunc(c.ports, func(a corev1.ContainerPort) bool {
+			return slices.ContainsFunc(x.ports, func(b corev1.ContainerPort) bool { return portsMeet(a, b) })
+		})
 	}), hostPorts}}
 }
 

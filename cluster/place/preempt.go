@@ -59,17 +59,11 @@ func (r *preemption) hopeless(node int) bool {
 	if r.dead[node] && !u.tolerates || at(u.before, node) != "" || at(u.after, node) != "" || !r.near(u, node) {
 		return true
 	}
-	for _, a := range c.requests {
-		if a.n > r.nodes[node].capacity[a.resource] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.requests, func(a amount) bool { return a.n > r.nodes[node].capacity[a.resource] })
 }
 
-// plan is a node with the pods that preemption would end on it.
+// plan is what preemption would end on a node.
 type plan struct {
-	node       int
 	pods       []*pod // in order of importance
 	violations int    // violated disruption budgets
 }
@@ -103,7 +97,7 @@ func (r *preemption) victims(node int) *plan {
 	for _, p := range lower {
 		r.remove(p)
 	}
-	out := &plan{node: node}
+	out := &plan{}
 	if r.why(r.item.class, r.u, node) == "" {
 		guarded := r.guarded(lower)
 		for _, first := range []bool{true, false} {

@@ -129,10 +129,10 @@ func (r *run) admit(lists ...[]*item) {
 	slices.SortStableFunc(r.ready, func(a, b *item) int { return cmp.Compare(b.priority, a.priority) })
 }
 
-// wake makes a pod ready again for which others have ended, and all that found no node:
+// wake makes a pod ready again for which others have ended, if it is one, and all that found no node:
 // one of a higher priority may take the room.
-func (r *run) wake(nominated *item) {
-	r.admit([]*item{nominated}, r.asleep, r.ready)
+func (r *run) wake(nominated ...*item) {
+	r.admit(nominated, r.asleep, r.ready)
 	r.asleep = nil
 }
 

@@ -206,8 +206,7 @@ func (r *run) endJobs() {
 				r.end(x)
 			}
 		}
-		r.admit(r.asleep, r.ready)
-		r.asleep = nil
+		r.wake()
 	}
 	r.doomed = nil
 }

@@ -176,15 +176,12 @@ func (w *World) addNode(n *cluster.Node, unwell bool) {
 		api.Spec.Taints = append(api.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
 	}
 	out := &node{name: n.Name, api: api, capacity: []int64{n.CPUMilli, n.MemoryBytes}, maxPods: n.MaxPods, unwell: unwell}
-	set := func(name string, v int64) {
-		i := w.resource(name)
-		out.capacity = append(out.capacity, make([]int64, max(0, i+1-len(out.capacity)))...)
-		out.capacity[i] = v
-	}
 	for pair := range strings.SplitSeq(n.Resources, ",") {
 		if name, text, ok := strings.Cut(pair, "="); ok {
 			v, _ := strconv.ParseInt(text, 10, 64) // cluster.extraResources wrote the text
-			set(name, v)
+			i := w.resource(name)
+			out.capacity = append(out.capacity, make([]int64, max(0, i+1-len(out.capacity)))...)
+			out.capacity[i] = v
 		}
 	}
 	w.byName[n.Name] = len(w.nodes)

@@ -99,7 +99,7 @@ func (d *Down) add(s Span) {
 	if s.To.IsZero() || d.To.IsZero() {
 		d.To = time.Time{}
 	} else {
-		d.To = later(d.To, s.To)
+		d.To = latest(d.To, s.To)
 	}
 }
 

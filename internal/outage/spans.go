@@ -1,6 +1,9 @@
 package outage
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // SpanKind is a way in which a node is seen to be down. Spans of one node may overlap.
 type SpanKind string
@@ -58,12 +61,12 @@ func (o *Spans) See(x Sight) {
 	lasts := last != nil && last.To.IsZero()
 	switch {
 	case x.Down && !lasts:
-		last = &Span{Node: x.Node, Kind: x.Kind, From: x.At, After: later(x.After, o.up[key])}
+		last = &Span{Node: x.Node, Kind: x.Kind, From: x.At, After: latest(x.After, o.up[key])}
 		o.all, o.last[key] = append(o.all, last), last
 	case x.Down && last.After.IsZero():
 		last.After = x.After
 	case !x.Down && lasts:
-		last.To = later(x.At, last.From)
+		last.To = latest(x.At, last.From)
 	}
 	if !x.Down {
 		o.up[key] = x.At
@@ -78,9 +81,4 @@ func (o *Spans) Spans() (out []Span) {
 	return out
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -40,16 +40,8 @@ func stepOf(r *record.Record, x *loadgen.Result) string {
 }
 
 func rate(perSecond float64) string {
-	if perSecond <= 0 {
-		return none
-	}
-	return fmt.Sprintf("%.1f", perSecond)
+	return given(max(perSecond, 0), func(f float64) string { return fmt.Sprintf("%.1f", f) })
 }
 
 // took writes how long something took; 0 is a dash.
-func took(d time.Duration) string {
-	if d == 0 {
-		return none
-	}
-	return text.Took(d)
-}
+func took(d time.Duration) string { return given(d, text.Took) }

@@ -42,7 +42,7 @@ func causesOf(r *record.Record, all []Facts) *causes {
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
 		case past(r, e.Seen):
-		case e.Change == cluster.ChangeTaint && evicts(e.To) && c.taints[e.Subject] == "" && !c.returned(e.Subject, e.Seen): // a node that boots has another
+		case e.Change == cluster.ChangeTaint && cluster.Evicts(e.To) && c.taints[e.Subject] == "" && !c.returned(e.Subject, e.Seen): // a node that boots has another
 			c.taints[e.Subject] = strings.TrimSuffix(e.To, ":NoExecute")
 		case e.Code == view.CodeNodeStatus && e.Cause == cluster.CauseShutdown:
 			c.shutdowns[e.Subject] = true
@@ -105,7 +105,7 @@ func (c *causes) readTaints() {
 			continue
 		}
 		for _, t := range n.Taints {
-			if evicts(t.Key + ":" + t.Effect) {
+			if cluster.Evicts(t.Key + ":" + t.Effect) {
 				c.taints[n.Name] = t.Key
 			}
 		}

@@ -319,11 +319,7 @@ func agreementTable(rs []*record.Record) section {
 	t.columns("phase")
 	t.figures("inside", "not compared", "farthest")
 	for _, a := range agreements(rs) {
-		far := none
-		if a.Farthest != 0 {
-			far = missed(a.Farthest)
-		}
-		t.row(a.Phase, fmt.Sprintf("%d of %d", a.Inside, a.Inside+a.Outside), some(a.Uncompared), far)
+		t.row(a.Phase, fmt.Sprintf("%d of %d", a.Inside, a.Inside+a.Outside), some(a.Uncompared), given(a.Farthest, missed))
 	}
 	return t
 }

@@ -132,12 +132,7 @@ func stoodStill(r *record.Record) bool {
 // broken reports whether the program ended before its record did.
 func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 }
 
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // base is the moment that offsets count from: zero, or the record's start when
 // there is no zero.

@@ -14,10 +14,7 @@ import (
 
 // instant writes a time as an offset; zero is a dash.
 func instant(r *record.Record, t time.Time) string {
-	if t.IsZero() {
-		return none
-	}
-	return offset(t.Sub(base(r)).Seconds())
+	return given(t, func(t time.Time) string { return offset(t.Sub(base(r)).Seconds()) })
 }
 
 func nodesTable(r *record.Record, all []Facts) section {
@@ -106,12 +103,7 @@ func clientsTable(r *record.Record, all []Facts) section {
 }
 
 // some writes a number; 0 is a dash.
-func some(n int) string {
-	if n == 0 {
-		return none
-	}
-	return itoa(n)
-}
+func some(n int) string { return given(n, itoa) }
 
 func podsTable(r *record.Record, all []Facts) section {
 	t := section{ID: "pods", Title: "Workloads, the worst first"}

@@ -46,11 +46,8 @@ type pods struct {
 
 // workloadOf is the deployment or StatefulSet that a pod belongs to; of others it has no kind.
 func workloadOf(p *cluster.Pod) cluster.Ref {
-	switch {
-	case p.Deployment != "":
-		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: p.Namespace, Name: p.Deployment}}
-	case p.OwnerKind == "StatefulSet":
-		return cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}}
+	if w := p.Workload(); w.Kind == cluster.KindDeployment || w.Kind == cluster.KindStatefulSet {
+		return w
 	}
 	return cluster.Ref{}
 }

@@ -53,17 +53,6 @@ func actsOf(c *causes) []act {
 	return out
 }
 
-// evicts reports whether a taint is one by which the pods of a node that is down go.
-func evicts(taint string) bool {
-	return taint == unreachable+":NoExecute" || taint == notReady+":NoExecute"
-}
-
-// The keys of those taints.
-const (
-	unreachable = "node.kubernetes.io/unreachable"
-	notReady    = "node.kubernetes.io/not-ready"
-)
-
 // does says of each phase that is Kubernetes' own what Kubernetes did, and which phase the wait
 // counts from, with the words for that; "" is the request to go down.
 var does = map[string]struct{ what, after, since string }{

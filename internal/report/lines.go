@@ -1,8 +1,9 @@
 package report
 
 import (
-	"lightsout/internal/record"
+	"strings"
 
+	"lightsout/internal/record"
 	"lightsout/internal/text"
 )
 
@@ -64,12 +65,5 @@ func phaseLines(s *record.Summary) section {
 
 // wrap breaks a text into lines; those after the first are indented by two more.
 func wrap(line, indent string) []string {
-	out := text.Wrap(line, linesWidth-len(indent)-2)
-	for i := range out {
-		if i > 0 {
-			out[i] = "  " + out[i]
-		}
-		out[i] = indent + out[i]
-	}
-	return out
+	return strings.Split(indent+strings.Join(text.Wrap(line, linesWidth-len(indent)-2), "\n  "+indent), "\n")
 }

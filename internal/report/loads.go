@@ -22,10 +22,7 @@ func loadOf(s *record.Summary) section {
 	t.columns("basis")
 	t.figures("error window", "failed later", "failed, sent after detection", "hung")
 	for _, l := range s.Load {
-		after := none
-		if l.FailedAfterDetection != nil {
-			after = text.Range(*l.FailedAfterDetection)
-		}
+		after := given(l.FailedAfterDetection, func(n *[2]int) string { return text.Range(*n) })
 		failed := cell{Text: itoa(l.Failed)}
 		if l.Failed > 0 {
 			failed.Tone = bad
@@ -52,10 +49,7 @@ func windows(all []record.Span) string {
 
 // later formats the number of later failures and their period.
 func later(s *record.Span) string {
-	if s == nil {
-		return none
-	}
-	return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To))
+	return given(s, func(s *record.Span) string { return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To)) })
 }
 
 // window writes the span between two moments.

@@ -17,6 +17,14 @@ const textMost = 400
 // none stands in a table for a missing value.
 const none = "–"
 
+// given writes a value; the zero value is a dash.
+func given[T comparable](value T, write func(T) string) string {
+	if value == *new(T) {
+		return none
+	}
+	return write(value)
+}
+
 // clean makes a text of a record harmless for a terminal and for every format
 // here, and puts it on one line.
 func clean(s string) string { return text.Clean(s, textMost) }
@@ -53,18 +61,12 @@ func offset(s float64) string {
 }
 
 func offsetOrNone(s *float64) string {
-	if s == nil {
-		return none
-	}
-	return offset(*s)
+	return given(s, func(s *float64) string { return offset(*s) })
 }
 
 // between writes an interval of offsets.
 func between(p *[2]float64) string {
-	if p == nil {
-		return none
-	}
-	return window(p[0], p[1])
+	return given(p, func(p *[2]float64) string { return window(p[0], p[1]) })
 }
 
 // seconds writes a length of time in seconds, with a tenth below 100.
@@ -77,10 +79,7 @@ func seconds(s float64) string {
 
 // utc writes a wall-clock time in UTC.
 func utc(t time.Time) string {
-	if t.IsZero() {
-		return none
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+	return given(t, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") })
 }
 
 // observed tells when a phase was seen; a span with its beginning.

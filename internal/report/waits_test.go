@@ -39,7 +39,7 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 		}, "T+00:24.5|begins to delete the pods on a, b|19.9–20.5 s after the taint|"},
 		"its return from an earlier outage left another taint": {func(r *record.Record) {
 			falls(r, "a", 0, 4)
-			for s, taint := range map[float64]string{-40: notReady, 5: unreachable} {
+			for s, taint := range map[float64]string{-40: cluster.TaintNotReady, 5: cluster.TaintUnreachable} {
 				r.Events = append(r.Events, view.Event{Subject: "a", Change: cluster.ChangeTaint, To: taint + ":NoExecute", At: at(s), Seen: at(s)})
 			}
 			slices.SortFunc(r.Events, func(a, b view.Event) int { return a.Seen.Compare(b.Seen) })
@@ -102,7 +102,7 @@ func TestPodsThatWaitedForANodeToReturn(t *testing.T) {
 		off(r, 300)
 		down(r, "k8s2", outage.SpanNotReady, 25, 300)
 		down(r, "k8s3", outage.SpanNotReady, 28, 60)
-		r.Events = append(r.Events, view.Event{Lane: view.LaneTaint, Subject: "k8s2", Change: cluster.ChangeTaint, To: unreachable + ":NoExecute", At: at(25), Seen: at(25)})
+		r.Events = append(r.Events, view.Event{Lane: view.LaneTaint, Subject: "k8s2", Change: cluster.ChangeTaint, To: cluster.TaintUnreachable + ":NoExecute", At: at(25), Seen: at(25)})
 		for s, to := range map[float64]string{1: "6/6", 26: "0/6", 61: "6/6"} {
 			counts(r, s, "", to)
 		}

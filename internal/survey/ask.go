@@ -154,9 +154,8 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 		if w.Min != nil && !w.enough() {
 			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, *w.Min))
 		}
-		away := w.Pending.High + w.Missing.High + w.Stuck.High + w.Over.High + w.Orphans.High
 		same := was.Key == w.Key && was.After == w.After && was.Lost == w.Lost
-		if w.After.Low < w.Running && away > 0 && !same {
+		if w.Lacks() && !same {
 			for k, why := range w.Reasons {
 				w.Reasons[k] = text.Clean(why, 400)
 			}

@@ -10,11 +10,6 @@ import (
 	"lightsout/internal/view"
 )
 
-// lost reports whether it is the taint by which the pods of a node that is down are evicted.
-func lost(taint string) bool {
-	return taint == "node.kubernetes.io/unreachable:NoExecute" || taint == "node.kubernetes.io/not-ready:NoExecute"
-}
-
 // own is the time that the API server or the control plane gives for a change, by lightsout's
 // clock; zero if there is none. The controller manager runs beside an API server. lightsout compares
 // no clock of a node, as that of a machine that has just booted is often wrong: for the time that a
@@ -115,7 +110,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 		n.well = s
 	}
 	for _, taint := range x.Taints {
-		if lost(taint.Key + ":" + taint.Effect) {
+		if cluster.Evicts(taint.Key + ":" + taint.Effect) {
 			n.tainted = true
 			t.observe(n.rows.of(view.PhaseTainted), at, taint.TimeAdded)
 		}

@@ -233,7 +233,7 @@ func (n *node) before() {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
 	}
 	for _, taint := range n.last.Taints {
-		if lost(taint.Key + ":" + taint.Effect) {
+		if cluster.Evicts(taint.Key + ":" + taint.Effect) {
 			n.tainted = true
 			at0(view.PhaseTainted, "was tainted before")
 		}
