@@ -196,8 +196,6 @@ type countedBody struct {
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.r.received(n)
-	}
+	b.r.received(n)
 	return n, err
 }
