@@ -214,9 +214,6 @@ func errorText(raw []byte) string {
 	if json.Unmarshal(raw, &e) == nil && e.Message != "" {
 		return e.Message
 	}
-	if len(raw) == 0 {
-		return "no message"
-	}
 	return string(raw)
 }
 

@@ -167,10 +167,8 @@ func (e *WayError) Error() string { return e.Err.Error() }
 
 // errnoName names the system error in err; empty if there is none.
 func errnoName(err error) string {
-	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		return unix.ErrnoName(e)
-	}
-	return ""
+	e, _ := errors.AsType[syscall.Errno](err)
+	return unix.ErrnoName(e)
 }
 
 // ofErrno are the classes of system errors, without a connection and on one. Linux reports

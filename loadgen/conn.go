@@ -26,9 +26,7 @@ type conn struct {
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.r.received(n)
-	}
+	c.r.received(n)
 	return n, err
 }
 

@@ -86,16 +86,6 @@ func (cl *client) newTransport() *http.Transport {
 // remoteKey is the context's key for where to put the address of a connection.
 type remoteKey struct{}
 
-// newShared opens an HTTP/2 connection to addr.
-func (cl *client) newShared(ctx context.Context, addr string) (*sharedConn, error) {
-	remote := ""
-	cc, err := cl.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), cl.template.URL.Scheme, addr)
-	if err != nil {
-		return nil, err
-	}
-	return &sharedConn{ClientConn: cc, remote: remote}, nil
-}
-
 // take returns a connection with a place for the request, and whether an earlier request has
 // used it. While one is being set up, requests that need a new one wait.
 func (cl *client) take(ctx context.Context, e *entry) (c *sharedConn, reused bool, err error) {
@@ -114,7 +104,8 @@ func (cl *client) take(ctx context.Context, e *entry) (c *sharedConn, reused boo
 			return c, true, nil
 		}
 	}
-	c, err = cl.newShared(ctx, e.addr)
+	c = &sharedConn{}
+	c.ClientConn, err = cl.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &c.remote), cl.template.URL.Scheme, e.addr)
 	if err != nil {
 		return nil, false, err
 	}
@@ -196,8 +187,6 @@ type countedBody struct {
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.r.received(n)
-	}
+	b.r.received(n)
 	return n, err
 }

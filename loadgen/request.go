@@ -231,7 +231,7 @@ func (r *flight) again() {
 // no progress by themselves: a gateway sends comments while the model behind it is dead.
 func (r *flight) received(n int) {
 	r.Bytes += int64(n)
-	if r.FirstByte.IsZero() || r.client.opts.Target.Profile != Chat {
+	if n > 0 && (r.FirstByte.IsZero() || r.client.opts.Target.Profile != Chat) {
 		r.progress()
 	}
 }

@@ -52,11 +52,8 @@ func (r *request) until() time.Time { return r.arrival.until(r.underWay, r.carri
 // bootCertain reports whether the node had certainly not rebooted between its last heartbeat and the
 // request. Otherwise the request may have reached a later boot than the one in the intent.
 func (r *request) bootCertain() bool {
-	at := r.At
-	if r.arrival.Sent.After(at) { // lightsout was stopped, or waited, after it had written the intent
-		at = r.arrival.Sent
-	}
-	return certainBoot(r.Heard, at)
+	// lightsout may have been stopped, or have waited, after it had written the intent
+	return certainBoot(r.Heard, slices.MaxFunc([]time.Time{r.At, r.arrival.Sent}, time.Time.Compare))
 }
 
 // bootGap is shorter than any machine needs to reboot and answer again, and longer than

@@ -115,19 +115,14 @@ func (g *guard) protectedNames() {
 
 // controlPlane checks whether lightsout can tell where the control plane runs.
 func (g *guard) controlPlane() {
-	seen := ""
-	for _, n := range g.Nodes {
-		if seen == "" && (n.ControlPlane || n.Etcd) {
-			seen = n.Name
-		}
-	}
+	seen := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.ControlPlane || n.Etcd })
 	elsewhere := g.Limits.ControlPlane == ControlPlaneElsewhere
 	switch {
-	case elsewhere && seen != "":
-		g.say(RuleQuorumUnknown, Override, "", "The configuration places the control plane elsewhere (guards.control_plane), but %s is part of it.", seen)
+	case elsewhere && seen >= 0:
+		g.say(RuleQuorumUnknown, Override, "", "The configuration places the control plane elsewhere (guards.control_plane), but %s is part of it.", g.Nodes[seen].Name)
 	case elsewhere:
 		g.say(RuleQuorumUnknown, Warn, "", "The control plane is not among these nodes, by the configuration (guards.control_plane: elsewhere).")
-	case seen == "" && len(g.Nodes) > 0:
+	case seen < 0 && len(g.Nodes) > 0:
 		g.say(RuleQuorumUnknown, Override, "", "No node of this cluster is marked as control plane, so lightsout cannot tell where it runs; if it is not on these nodes, set guards.control_plane: elsewhere.")
 	}
 }

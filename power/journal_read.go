@@ -128,10 +128,8 @@ func (j *Journal) catchUp() (err error) {
 	if !torn(data[whole:]) {
 		whole = len(data)
 	}
-	now, changed := time.Now(), info.ModTime()
-	if changed.After(now) {
-		changed = now
-	}
+	now := time.Now()
+	changed := slices.MinFunc([]time.Time{info.ModTime(), now}, time.Time.Compare)
 	readLines(data[:whole], func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte) { j.left.damage(line, changed) })
 	j.read += int64(whole)
 	return nil

@@ -167,9 +167,7 @@ func (l *journalState) outcome(e Entry) {
 	}
 	r := l.request(e)
 	r.arrival = e.Arrival
-	if e.At.After(r.underWay) {
-		r.underWay = e.At
-	}
+	r.underWay = slices.MaxFunc([]time.Time{r.underWay, e.At}, time.Time.Compare)
 }
 
 // sightings returns what an entry shows of the machine or the node of the request. Another cluster may have a

@@ -50,10 +50,9 @@ func (m Note) String() string {
 // restoreCommand matches a command of lightsout that powers machines on. Whoever controls
 // a node can write its annotation, and an operator may run the command that lightsout
 // prints.
-var restoreCommand = func() *regexp.Regexp {
-	const word = `(?:[-@%+=:,./_0-9A-Za-z]|'[^']*'|\\')+`
-	return regexp.MustCompile(`^(?:KUBECONFIG=` + word + ` )?lightsout restore(?: ` + word + `)*$`)
-}()
+var restoreCommand = regexp.MustCompile(`^(?:KUBECONFIG=` + shellWord + ` )?lightsout restore(?: ` + shellWord + `)*$`)
+
+const shellWord = `(?:[-@%+=:,./_0-9A-Za-z]|'[^']*'|\\')+`
 
 // noteLimit is how much of a note is shown, in characters: a command with two
 // paths in it is of use only as a whole.

@@ -45,7 +45,6 @@ type Settings struct {
 	Bastion string `json:"bastion"`
 	SSH     struct {
 		Config        string   `json:"config"`
-		User          string   `json:"user"`
 		IdentityFiles []string `json:"identity_files"`
 		KnownHosts    []string `json:"known_hosts"`
 	} `json:"ssh"`

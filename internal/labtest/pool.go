@@ -19,8 +19,7 @@ const atOnce = 4
 
 // pool are the labs of a test binary.
 type pool struct {
-	mu      sync.Mutex
-	changed sync.Cond
+	changed *sync.Cond // its lock guards the rest
 	running int
 	idle    []*running // at rest
 	// starting lets one lab start at a time: more would make those that run late.
@@ -34,11 +33,7 @@ type running struct {
 	end      func()
 }
 
-var labs = func() *pool {
-	p := &pool{}
-	p.changed.L = &p.mu
-	return p
-}()
+var labs = &pool{changed: sync.NewCond(new(sync.Mutex))}
 
 // Start gives the test a lab at the fast pace, and ends it with the test. It is for tests
 // that break what a lab does not repair, such as its control plane.
@@ -97,8 +92,8 @@ func (p *pool) take(t testing.TB, scenario string) *running {
 // room returns a lab of the scenario at rest; nil means that there is room for a new one,
 // which counts from now on.
 func (p *pool) room(scenario string) *running {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.changed.L.Lock()
+	defer p.changed.L.Unlock()
 	for p.running == atOnce && len(p.idle) == 0 {
 		p.changed.Wait()
 	}
@@ -126,8 +121,8 @@ func (p *pool) pop(wanted func(*running) bool) *running {
 }
 
 func (p *pool) put(r *running) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.changed.L.Lock()
+	defer p.changed.L.Unlock()
 	p.idle = append(p.idle, r)
 	p.changed.Broadcast()
 }
@@ -135,8 +130,8 @@ func (p *pool) put(r *running) {
 func (p *pool) end(r *running) { r.end(); p.leave() }
 
 func (p *pool) leave() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.changed.L.Lock()
+	defer p.changed.L.Unlock()
 	p.running--
 	p.changed.Broadcast()
 }

@@ -16,9 +16,10 @@ import (
 // patience is how long anything is waited for; nothing takes that long.
 const patience = 60 * time.Second
 
-// Run puts a driver to the test, each promise in a world of its own.
-func Run(t *testing.T, h Harness) {
-	first := h.New(t)
+// Run puts a driver to the test, each promise in a world of its own. newWorld makes one with the
+// machine on; what it starts ends with t.
+func Run(t *testing.T, newWorld func(t *testing.T) *World) {
+	first := newWorld(t)
 	for _, c := range []struct {
 		name string
 		test func(*subject)
@@ -43,7 +44,7 @@ func Run(t *testing.T, h Harness) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := &subject{T: t, w: h.New(t)}
+			s := &subject{T: t, w: newWorld(t)}
 			c.test(s)
 		})
 	}

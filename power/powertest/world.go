@@ -58,12 +58,6 @@ type World struct {
 	Secrets []string
 }
 
-// Harness makes worlds.
-type Harness struct {
-	// New makes a world with the machine on. What it starts ends with t.
-	New func(t *testing.T) *World
-}
-
 // Secret is a source that always gives s.
 func Secret(s string) func() (string, error) { return func() (string, error) { return s, nil } }
 

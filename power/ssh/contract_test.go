@@ -100,7 +100,7 @@ func TestContract(t *testing.T) {
 		"sudo with a password":    asksPassword + "shutdown -h now",
 	} {
 		t.Run(name, func(t *testing.T) {
-			powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+			powertest.Run(t, func(t *testing.T) *powertest.World {
 				s := &site{state: power.On}
 				obey := func(line string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn) {
 					if _, fault := s.is(); fault == "lose" && !isProbe(line) {
@@ -145,7 +145,7 @@ func TestContract(t *testing.T) {
 					Refuse:      func() { s.suffer("refuse") },
 					Secrets:     []string{password},
 				}
-			}})
+			})
 		})
 	}
 }

@@ -147,31 +147,22 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	}
 	began := time.Now()
 	err = d.probe(ctx, via, h, m)
-	var r power.Reading
 	switch {
 	case err == nil:
-		r.State, r.Proof, r.Detail = power.On, power.Proven, "ssh answers"
-		return r, nil
+		return power.Reported(power.On, "ssh answers"), nil
 	case causeOf(err) == causeRefused:
 		d.update(m, func(s *sight) { s.silent = 0 })
-		r.Detail = "sshd stopped: the host is up and refuses ssh"
-		return r, nil
-	case causeOf(err) == causeSilent, errors.Is(err, errSilent):
+		return power.Reported(power.Unknown, "sshd stopped: the host is up and refuses ssh"), nil
 	case errors.Is(err, errMute):
-		r.Detail = "the host accepts ssh connections and sends nothing"
-		return r, nil
-	default:
-		return r, err
+		return power.Reported(power.Unknown, "the host accepts ssh connections and sends nothing"), nil
+	case causeOf(err) != causeSilent && !errors.Is(err, errSilent):
+		return power.Reading{}, err
+	case ctx.Err() != nil && time.Since(began) < d.opt.Timeout/2:
+		return power.Reading{}, context.Cause(ctx) // cancelled, not waited for
+	case d.presumedOff(m, via, began):
+		return power.Reading{State: power.Off, Proof: power.Presumed, Detail: "ssh is silent"}, nil
 	}
-	if ctx.Err() != nil && time.Since(began) < d.opt.Timeout/2 {
-		return r, context.Cause(ctx) // cancelled, not waited for
-	}
-	r.Detail = "ssh is silent"
-	if d.presumedOff(m, via, began) {
-		r.State, r.Proof = power.Off, power.Presumed
-	}
-	r.NoAnswer = r.State == power.Unknown
-	return r, nil
+	return power.Reading{Detail: "ssh is silent", NoAnswer: true}, nil
 }
 
 var (

@@ -106,10 +106,10 @@ func TestContract(t *testing.T) {
 		"no state, no shutdown": func(o *Options) { o.State, o.ProvesOff, o.Shutdown = nil, false, nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+			powertest.Run(t, func(t *testing.T) *powertest.World {
 				w, _ := newWorld(t, change)
 				return w
-			}})
+			})
 		})
 	}
 }

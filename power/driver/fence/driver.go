@@ -199,26 +199,19 @@ func (d *Driver) status(ctx context.Context, m power.Machine) (power.Reading, er
 // well, shells and Python among them, so that off is proven only when the agent
 // says so in words too, as those of the fence-agents library do.
 func reading(r program.Result) power.Reading {
-	out := power.Reading{Detail: "fence agent: " + r.Said()}
-	said := strings.ToLower(r.Stdout)
 	switch {
 	case r.OK():
-		out.State, out.Proof = power.On, power.Proven
-		out.Detail = "fence agent: on"
-	case r.Status == 2 && offWord.MatchString(said):
-		out.State, out.Proof = power.Off, power.Proven
-		out.Detail = "fence agent: off"
+		return power.Reported(power.On, "fence agent: on")
+	case r.Status == 2 && offWord.MatchString(r.Stdout):
+		return power.Reported(power.Off, "fence agent: off")
 	case r.Status == 2 && strings.TrimSpace(r.Stderr) == "":
-		out.State, out.Proof = power.Off, power.Presumed
-		out.Detail = "fence agent: off, by its exit status alone"
-	default:
-		// Agents end so when they could not get the status.
-		out.Detail, out.NoAnswer = "fence agent "+r.How(), true
+		return power.Reading{State: power.Off, Proof: power.Presumed, Detail: "fence agent: off, by its exit status alone"}
 	}
-	return out
+	// Agents end so when they could not get the status.
+	return power.Reading{Detail: "fence agent " + r.How(), NoAnswer: true}
 }
 
-var offWord = regexp.MustCompile(`\boff\b`)
+var offWord = regexp.MustCompile(`(?i)\boff\b`)
 
 // Preflight asks for the status: an agent that can't tell it can't switch.
 func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {

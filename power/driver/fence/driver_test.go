@@ -125,7 +125,7 @@ func (w world) got() string {
 
 func TestContract(t *testing.T) {
 	// Not side by side with real agents, which pass secrets on in arguments.
-	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World { return newWorld(t, Options{}).World }})
+	powertest.Run(t, func(t *testing.T) *powertest.World { return newWorld(t, Options{}).World })
 }
 
 func TestParametersAreFilledInForEachNode(t *testing.T) {

@@ -154,9 +154,7 @@ func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) {
 func endpoint(text string) (string, error) {
 	host, p := text, port
 	if _, err := netip.ParseAddr(text); err != nil && strings.Contains(text, ":") {
-		if host, p, err = net.SplitHostPort(text); err != nil {
-			return "", fmt.Errorf("%q is not the address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))
-		}
+		host, p, _ = net.SplitHostPort(text) // without a host where that fails
 	}
 	if n, err := net.LookupPort("udp", p); err != nil || n == 0 || !fields.Plain(host) || strings.ContainsAny(host, "/@") {
 		return "", fmt.Errorf("%q is not the address of a controller; it looks like 10.0.1.13 or 10.0.1.13:623", power.Clean(text))

@@ -198,7 +198,7 @@ func newDriver(t *testing.T, c *controller, password string) *Driver {
 }
 
 func TestContract(t *testing.T) {
-	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+	powertest.Run(t, func(t *testing.T) *powertest.World {
 		c := newController(t)
 		d := newDriver(t, c, password)
 		return &powertest.World{
@@ -222,7 +222,7 @@ func TestContract(t *testing.T) {
 			},
 			Secrets: []string{password},
 		}
-	}})
+	})
 }
 
 func TestAWrongPasswordIsNotTakenForSilence(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+	powertest.Run(t, func(t *testing.T) *powertest.World {
 		p := newPortal(t, append(fourVMs(), &portalVM{uuid: "uuid-5", name: "twin", status: "PowerON"}, &portalVM{uuid: "uuid-6", name: "twin", status: "PowerON"})...)
 		vm := p.vms[2]
 		states := map[power.State]string{power.On: "PowerON", power.Off: "PowerOFF", power.Transitioning: "Deploying", power.Unknown: "Suspended"}
@@ -55,5 +55,5 @@ func TestContract(t *testing.T) {
 			},
 			Secrets: []string{secretToken},
 		}
-	}})
+	})
 }

@@ -170,16 +170,11 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]string, len(vms))
-	for _, vm := range vms {
-		byID[vm.UUID] = vm.Status
-	}
 	out := make([]power.Reading, len(machines))
 	for i, m := range machines {
-		if status, ok := byID[m.ID]; ok {
-			out[i] = reading(status)
-		} else {
-			out[i] = power.Reported(power.Unknown, noVM)
+		out[i] = power.Reported(power.Unknown, noVM)
+		if k := slices.IndexFunc(vms, func(v vm) bool { return v.UUID == m.ID }); k >= 0 {
+			out[i] = reading(vms[k].Status)
 		}
 	}
 	return out, nil
@@ -188,26 +183,17 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 // noVM is the text for a VM that does not exist.
 const noVM = "the portal has no such VM"
 
-// Statuses of a VM (the operators' client, mdx_lib.py).
-const (
-	statusOn          = "PowerON"
-	statusOff         = "PowerOFF"
-	statusDeallocated = "Deallocated"
-	statusSuspended   = "Suspended"
-	statusDeploying   = "Deploying"
-)
-
-// states are what they mean. Suspended is neither on nor off: the platform does
-// that to spot VMs by itself, and power_on is not possible from it.
+// states are what a VM's statuses mean (the operators' client, mdx_lib.py). Suspended is neither on
+// nor off: the platform does that to spot VMs by itself, and power_on is not possible from it.
 var states = map[string]power.State{
-	statusOn: power.On, statusOff: power.Off, statusDeallocated: power.Off, statusDeploying: power.Transitioning,
+	"PowerON": power.On, "PowerOFF": power.Off, "Deallocated": power.Off, "Deploying": power.Transitioning,
 }
 
 // reading maps a status.
 func reading(status string) power.Reading {
 	detail := status
 	switch status {
-	case statusSuspended:
+	case "Suspended":
 		detail = "Suspended, by the platform"
 	case "":
 		detail = "the portal reports no status"

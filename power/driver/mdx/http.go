@@ -79,6 +79,5 @@ func (d *Driver) send(ctx context.Context, method, path, token string, body, rep
 	if token != "" {
 		r.Header = map[string]string{"Authorization": "JWT " + token}
 	}
-	_, err := d.rest.Do(ctx, r, reply)
-	return err
+	return d.rest.Do(ctx, r, reply)
 }

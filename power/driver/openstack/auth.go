@@ -87,7 +87,7 @@ func fromFile(cloud, path string) (c credentials, err error) {
 	}()
 	c.auth, c.endpoint, c.tls, err = clouds.Parse(where...)
 	if err != nil {
-		return c, fmt.Errorf("the cloud %q can't be read: %s; correct its clouds.yaml, or clouds_file under power.openstack", power.Clean(cloud), harmlessYAML(err))
+		return c, fmt.Errorf("the cloud %q can't be read: %s; correct its clouds.yaml, or clouds_file under power.openstack", power.Clean(cloud), quoted.ReplaceAllString(power.Clean(err.Error()), "`…`"))
 	}
 	if c.auth.IdentityEndpoint == "" {
 		return c, fmt.Errorf("the cloud %q has no auth_url in clouds.yaml", power.Clean(cloud))
@@ -95,12 +95,7 @@ func fromFile(cloud, path string) (c credentials, err error) {
 	return c, nil
 }
 
-// harmlessYAML tells a YAML library's error without what it quotes, which may
-// be a password.
-func harmlessYAML(err error) string {
-	return quoted.ReplaceAllString(power.Clean(err.Error()), "`…`")
-}
-
+// quoted matches what a YAML library's error quotes, which may be a password.
 var quoted = regexp.MustCompile("`[^`]*`")
 
 // connect gives the client for Nova, logging in when nobody has yet: one does it

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
-	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+	powertest.Run(t, func(t *testing.T) *powertest.World {
 		c := newCloud(t)
 		s := c.servers[0]
 		return &powertest.World{
@@ -77,7 +77,7 @@ func TestContract(t *testing.T) {
 			},
 			Secrets: []string{password, token},
 		}
-	}})
+	})
 }
 
 func TestServersAreFoundByExactlyOne(t *testing.T) {

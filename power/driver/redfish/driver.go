@@ -256,11 +256,8 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 // elsewhere is cut to its path: the password is for this controller alone.
 func resolve(base, ref string) string {
 	b, err := url.Parse(base)
-	if err != nil {
-		return base
-	}
-	r, err := url.Parse(ref)
-	if err != nil || !strings.HasPrefix(r.Path, "/") {
+	r, wrong := url.Parse(ref)
+	if err != nil || wrong != nil || !strings.HasPrefix(r.Path, "/") {
 		return base
 	}
 	out := url.URL{Scheme: b.Scheme, Host: b.Host, Path: r.Path, RawPath: r.RawPath, RawQuery: r.RawQuery}

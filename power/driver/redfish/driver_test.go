@@ -79,7 +79,7 @@ func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
 
-func TestContract(t *testing.T) { powertest.Run(t, powertest.Harness{New: newWorld}) }
+func TestContract(t *testing.T) { powertest.Run(t, newWorld) }
 
 func TestTheResetTypeIsOneThatTheControllerAllows(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -30,7 +30,7 @@ func (d *Driver) call(ctx context.Context, method, address string, body, reply a
 		return &power.RefusedError{Why: err.Error()}
 	}
 	plain := d.opt.User + ":" + password // joined before they are encoded
-	_, err = d.rest.Do(ctx, rest.Request{
+	err = d.rest.Do(ctx, rest.Request{
 		Method: method, URL: address, Body: body, Secrets: []string{password, plain},
 		Header: map[string]string{"OData-Version": "4.0", "Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(plain))},
 	}, reply)

@@ -16,6 +16,7 @@ import (
 
 	"lightsout/internal/text"
 	"lightsout/power"
+	"lightsout/power/internal/rest"
 )
 
 // trust says whose certificates are taken.
@@ -104,37 +105,31 @@ func newTransport(opt Options) (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	dial := opt.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	t := rest.Transport(opt.Dial, "tcp")
+	t.Proxy = nil // controllers are near, and it would see the password
+	t.IdleConnTimeout, t.MaxIdleConnsPerHost = 30*time.Second, 1
+	t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+		defer cancel()
+		raw, err := t.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		conn := tls.Client(raw, &tls.Config{
+			ServerName: host, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, CipherSuites: trusted.suites(),
+			// trust verifies instead: crypto/tls knows no pinned certificates.
+			InsecureSkipVerify: true,
+			VerifyConnection:   func(c tls.ConnectionState) error { return trusted.verify(host, c) },
+		})
+		if err := conn.HandshakeContext(ctx); err != nil {
+			raw.Close()
+			return nil, trusted.explain(err)
+		}
+		return conn, nil
 	}
-	return &http.Transport{
-		// No proxy: controllers are near, and it would see the password.
-		DialContext:         dial,
-		IdleConnTimeout:     30 * time.Second,
-		MaxIdleConnsPerHost: 1,
-		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			host, _, err := net.SplitHostPort(addr)
-			if err != nil {
-				return nil, err
-			}
-			ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-			defer cancel()
-			raw, err := dial(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			conn := tls.Client(raw, &tls.Config{
-				ServerName: host, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, CipherSuites: trusted.suites(),
-				// trust verifies instead: crypto/tls knows no pinned certificates.
-				InsecureSkipVerify: true,
-				VerifyConnection:   func(c tls.ConnectionState) error { return trusted.verify(host, c) },
-			})
-			if err := conn.HandshakeContext(ctx); err != nil {
-				raw.Close()
-				return nil, trusted.explain(err)
-			}
-			return conn, nil
-		},
-	}, nil
+	return t, nil
 }

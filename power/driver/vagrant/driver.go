@@ -130,11 +130,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if _, ok := states[name]; !ok || !plainName.MatchString(name) {
 		return power.Machine{}, power.ErrNoMachine
 	}
-	m := power.Machine{Driver: DriverName, ID: name, Name: name}
-	if len(node.Addresses) > 0 {
-		m.Address = node.Addresses[0]
-	}
-	return m, nil
+	return power.Machine{Driver: DriverName, ID: name, Name: name, Address: cmp.Or(node.Addresses...)}, nil
 }
 
 // Ready looks for the command. A machine has no settings of its own.
@@ -164,9 +160,8 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	}
 	out := make([]power.Reading, len(machines))
 	for i, m := range machines {
-		if states == nil {
-			out[i] = pending
-		} else {
+		out[i] = pending
+		if states != nil {
 			out[i] = reading(states[m.ID])
 			out[i].RequestedAt = asked
 		}

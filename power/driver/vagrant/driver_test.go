@@ -99,10 +99,10 @@ func machine(name string) power.Machine {
 }
 
 func TestContract(t *testing.T) {
-	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+	powertest.Run(t, func(t *testing.T) *powertest.World {
 		w, _ := newWorld(t)
 		return w
-	}})
+	})
 }
 
 func TestOneMachineIsSwitchedAtATime(t *testing.T) {

@@ -22,7 +22,7 @@ func lines(text string) []line {
 	var out []line
 	for raw := range strings.Lines(text) {
 		parts := strings.Split(strings.TrimRight(raw, "\r\n"), ",")
-		if len(parts) < 3 || !digits(parts[0]) {
+		if len(parts) < 3 || parts[0] == "" || strings.Trim(parts[0], "0123456789") != "" {
 			continue
 		}
 		l := line{target: unescape.Replace(parts[1]), kind: parts[2]}
@@ -32,10 +32,6 @@ func lines(text string) []line {
 		out = append(out, l)
 	}
 	return out
-}
-
-func digits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 // failure is why a command ended without success: the class of Vagrant's own

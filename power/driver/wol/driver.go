@@ -114,11 +114,7 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 		}
 		how = ""
 	}
-	m := power.Machine{Driver: DriverName, ID: mac.String(), Name: power.Clean(node.Name), How: how}
-	if len(node.Addresses) > 0 {
-		m.Address = node.Addresses[0]
-	}
-	return m, nil
+	return power.Machine{Driver: DriverName, ID: mac.String(), Name: power.Clean(node.Name), Address: cmp.Or(node.Addresses...), How: how}, nil
 }
 
 // Ready gives the machine the MAC address of the configuration: it is where a request goes, and

@@ -72,7 +72,7 @@ func newDriver(t *testing.T, c *card) *Driver {
 }
 
 func TestContract(t *testing.T) {
-	powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World {
+	powertest.Run(t, func(t *testing.T) *powertest.World {
 		c := newCard(t)
 		return &powertest.World{
 			Driver: newDriver(t, c),
@@ -93,7 +93,7 @@ func TestContract(t *testing.T) {
 				return power.Off
 			},
 		}
-	}})
+	})
 }
 
 // TestThePacketIsTheOneThatIsSpecified compares it, byte by byte, to one written

@@ -26,10 +26,7 @@ type Values struct {
 // Of gives the values for a node: Machine is the hint, or else what an
 // annotation names, or else the node's name.
 func Of(node power.NodeRef, hint, bmc string) Values {
-	v := Values{Node: node.Name, Machine: node.Named(hint), BMC: bmc}
-	if len(node.Addresses) > 0 {
-		v.Address = node.Addresses[0]
-	}
+	v := Values{Node: node.Name, Address: cmp.Or(node.Addresses...), Machine: node.Named(hint), BMC: bmc}
 	if !node.Configured {
 		v.own = append(v.own, "Address")
 	}

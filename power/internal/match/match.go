@@ -2,6 +2,7 @@
 package match
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,10 +42,8 @@ func One(driver string, node power.NodeRef, hint, providerID string, all []Candi
 			continue
 		case err == nil:
 			c := all[i]
-			m := power.Machine{Driver: driver, ID: c.ID, Name: power.Clean(c.Name), Address: power.Clean(shared(c, node)), How: w.how}
-			if m.Address == "" && len(c.Addresses) > 0 {
-				m.Address = power.Clean(c.Addresses[0])
-			}
+			address := cmp.Or(shared(c, node), cmp.Or(c.Addresses...))
+			m := power.Machine{Driver: driver, ID: c.ID, Name: power.Clean(c.Name), Address: power.Clean(address), How: w.how}
 			byName := slices.IndexFunc(all, func(c Candidate) bool { return strings.EqualFold(c.Name, node.Name) })
 			if w.how == power.HowAddress && byName >= 0 && !strings.EqualFold(c.Name, node.Name) {
 				m.Contradiction = fmt.Sprintf("The address of %s leads to the machine %s, but the machine %s has its name; name the right one under power.nodes",

@@ -50,14 +50,13 @@ func New[T any](limit time.Duration) *Shared[T] {
 // request for a key at a time. If ctx ends first, the request continues, and the error
 // is a *power.SilentError.
 func (l *Shared[T]) Do(ctx context.Context, key string, ask func(context.Context) (T, error)) (value T, asked time.Time, err error) {
-	var zero T
 	if ctx.Err() != nil {
-		return zero, asked, ctx.Err()
+		return value, asked, ctx.Err()
 	}
 	l.mu.Lock()
 	if l.ctx.Err() != nil {
 		l.mu.Unlock()
-		return zero, asked, ErrClosed
+		return value, asked, ErrClosed
 	}
 	f := l.flights[key]
 	if f == nil || f.stale() {
@@ -80,7 +79,7 @@ func (l *Shared[T]) Do(ctx context.Context, key string, ask func(context.Context
 		f.taken = true
 		return f.value, f.began, f.err
 	case <-ctx.Done():
-		return zero, f.began, &power.SilentError{Text: fmt.Sprintf("no answer yet, asked %s ago", time.Since(f.began).Round(time.Second)), Err: ctx.Err()}
+		return value, f.began, &power.SilentError{Text: fmt.Sprintf("no answer yet, asked %s ago", time.Since(f.began).Round(time.Second)), Err: ctx.Err()}
 	}
 }
 

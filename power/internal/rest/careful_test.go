@@ -87,7 +87,7 @@ func (a *api) judged(t *testing.T, verdict error) context.Context {
 }
 
 func (a *api) do(ctx context.Context, method, path string) error {
-	_, err := a.client.Do(ctx, Request{Method: method, URL: a.URL + path}, nil)
+	err := a.client.Do(ctx, Request{Method: method, URL: a.URL + path}, nil)
 	return err
 }
 
@@ -166,7 +166,7 @@ func TestTheJudgementComesAfterTheConnection(t *testing.T) {
 					t.Errorf("%s: want %s: %v", l.method, l.want, err)
 				}
 			}
-			if _, err := a.client.Do(Harmless(a.judged(t, errors.New("no"))), Request{Method: "POST", URL: a.URL}, nil); err != nil || a.took() != "POST" {
+			if err := a.client.Do(Harmless(a.judged(t, errors.New("no"))), Request{Method: "POST", URL: a.URL}, nil); err != nil || a.took() != "POST" {
 				t.Errorf("a login: %v", err)
 			}
 		})

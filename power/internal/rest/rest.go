@@ -131,19 +131,19 @@ func (c *Client) Switched(err error) error {
 // a *StatusError for a reply that is no success, a *power.UnconfirmedError when
 // a POST that is not Harmless may have arrived without a reply coming back, the error of power.BeforeSend
 // unchanged, and otherwise an *power.SilentError.
-func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, error) {
+func (c *Client) Do(ctx context.Context, r Request, reply any) error {
 	what := r.Method + " " + power.Clean(r.URL)
 	var payload io.Reader
 	if r.Body != nil {
 		data, err := json.Marshal(r.Body)
 		if err != nil {
-			return nil, fmt.Errorf("%s can't be written: %w", what, err)
+			return fmt.Errorf("%s can't be written: %w", what, err)
 		}
 		payload = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, payload)
 	if err != nil {
-		return nil, fmt.Errorf("%s can't be made", what)
+		return fmt.Errorf("%s can't be made", what)
 	}
 	req.Header.Set("Accept", "application/json")
 	if r.Body != nil || r.Method == http.MethodPost {
@@ -156,28 +156,28 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 	var unsent *UnsentError
 	switch {
 	case errors.As(err, &unsent):
-		return nil, unsent.Err
+		return unsent.Err
 	case errors.As(err, new(*LostError)):
-		return nil, &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, power.Why(err))}
+		return &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, power.Why(err))}
 	case err != nil:
-		return nil, c.unreached(what, err)
+		return c.unreached(what, err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return nil, c.status(what, resp, data, r.Secrets)
+		return c.status(what, resp, data, r.Secrets)
 	case reply == nil:
-		return resp.Header, nil // the status is the answer; the rest of the reply is unreliable
+		return nil // the status is the answer; the rest of the reply is unreliable
 	case err != nil:
-		return nil, c.unreached(what, err)
+		return c.unreached(what, err)
 	case len(data) > replyLimit:
-		return nil, fmt.Errorf("the answer of %s to %s is longer than %d MiB", c.Name, what, replyLimit>>20)
+		return fmt.Errorf("the answer of %s to %s is longer than %d MiB", c.Name, what, replyLimit>>20)
 	}
 	if err := json.Unmarshal(data, reply); err != nil {
-		return nil, fmt.Errorf("lightsout cannot parse the answer to %s; is that the address of %s?", what, c.Name)
+		return fmt.Errorf("lightsout cannot parse the answer to %s; is that the address of %s?", what, c.Name)
 	}
-	return resp.Header, nil
+	return nil
 }
 
 func (c *Client) unreached(what string, err error) error {
