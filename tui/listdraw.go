@@ -68,6 +68,11 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 	from, to := l.window(h-headers, active)
 	cells := l.cells(s, w-l.leadWidth-2, l.rows[from:to])
 	p := l.plan(w - l.leadWidth - 2)
+	if !p.whole { // no room is left to cells that are gone
+		l.need = widths{}
+		l.measure(s, cells)
+		p = l.plan(w - l.leadWidth - 2)
+	}
 	p.tellApart(s.t, l.fits, cells)
 	out := make([]string, 0, h)
 	if headers > 0 {
@@ -102,7 +107,15 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 			l.drawn = append(l.drawn, c.cell(s, r))
 		}
 		out[y] = l.drawn[from:]
-		l.need.grow(out[y])
+	}
+	l.measure(s, out)
+	return out
+}
+
+// measure makes room for the cells of rows, and for the titles of the columns.
+func (l *list[K, R]) measure(s *scene, out [][]cell) {
+	for _, cells := range out {
+		l.need.grow(cells)
 	}
 	for i, c := range l.fits {
 		if !slices.ContainsFunc(out, func(cs []cell) bool { return spansWidth(cs[i].form(false)) > 0 }) {
@@ -115,7 +128,6 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 			l.need.short[i] = max(l.need.short[i], width(cmp.Or(c.brief, title)))
 		}
 	}
-	return out
 }
 
 // plan fits the columns, with room for the tail if that shortens no name.

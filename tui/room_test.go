@@ -98,7 +98,7 @@ func TestANamespaceGivesWayBeforeAName(t *testing.T) {
 		}
 		m, _, _ = testModel(twoNamespaces(off), 80, 24, Options{})
 		typeKeys(m, "3 a")
-		if text, want := plainView(m), []string{"d…/cache-…-7nr0q", "", "d…/mod…r0q"}[off]; !strings.Contains(text, want) {
+		if text, want := plainView(m), []string{"d…/cache-…-7nr0q", "", "d…/mode…r0q"}[off]; !strings.Contains(text, want) {
 			t.Errorf("%d nodes off: %s is not on the screen:\n%s", off, want, text)
 		}
 	}

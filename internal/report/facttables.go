@@ -79,8 +79,8 @@ func clientsTable(r *record.Record, all []Facts) section {
 			continue
 		}
 		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
-		if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && len(c.Windows) == 1 && c.Windows[0].From < out && c.Windows[0].To > out && c.Windows[0].To-out < endsWithin {
-			t.say(plain, fmt.Sprintf("Errors ended %s after Services sent no more requests to the lost pods, at %s: so long did the last of those take to fail.", seconds(c.Windows[0].To-out), offset(out)))
+		if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && c.Known == KnownAll && len(c.Windows) == 1 && c.Windows[0].From < out && c.Windows[0].To > out && c.Windows[0].To-out < endsWithin {
+			t.say(plain, fmt.Sprintf("Services sent no more requests to the lost pods from %s on; errors ended %s later.", offset(out), seconds(c.Windows[0].To-out)))
 		}
 		switch {
 		case c.Failed == 0 && c.Known != KnownAll:
