@@ -11,6 +11,7 @@ import (
 	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // website is a cluster of six workers with four deployments: nothing was sent, and the
@@ -242,5 +243,25 @@ func TestALongMessageSaysWhereItIsWhole(t *testing.T) {
 	typeKeys(m, "M")
 	if text := strings.Join(strings.Fields(plainView(m)), " "); !strings.Contains(text, "no place for 3") {
 		t.Errorf("the messages do not have it:\n%s", text)
+	}
+}
+
+// TestAWordThatIsGoneTakesNoRoom: what a table had to make room for before costs it no column when there is little room.
+func TestAWordThatIsGoneTakesNoRoom(t *testing.T) {
+	f := website(2, time.Minute)
+	c := f.Snapshot.Contents()
+	for i, n := range c.Nodes {
+		cordoned := *n
+		cordoned.Unschedulable, c.Nodes[i] = true, &cordoned
+	}
+	f.Snapshot = cluster.NewSnapshot(c)
+	f.Power = map[string]view.MachineView{"node-a1": {Busy: power.ActionOff, Stage: power.StageDraining}}
+	m, _, _ := testModel(f, 80, 24, Options{})
+	plainView(m)
+	off := *f
+	off.Power = map[string]view.MachineView{"node-a1": {Reading: power.Reading{State: power.Off, Proof: power.Proven, Arrived: f.Now}}}
+	m.Update(FrameMsg{&off})
+	if v := plainView(m); !strings.Contains(v, "cordoned off") {
+		t.Errorf("the power of node-a1 is not on the screen:\n%s", v)
 	}
 }
