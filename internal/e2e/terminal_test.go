@@ -140,18 +140,20 @@ func (x *terminal) answer(title, label string) {
 	x.t.Helper()
 	x.waitFor("the question: "+title, time.Minute, regexp.QuoteMeta(title))
 	chosen := "[ " + label + " ]"
-	press := func(key string, until func(string) bool) {
-		x.t.Helper()
-		for deadline := time.Now().Add(time.Minute); !until(x.screen()); {
-			if time.Now().After(deadline) {
-				x.t.Fatalf("%s does not lead to %q:\n%s", key, label, x.screen())
-			}
-			x.keys(key)
-			for wait := time.Now().Add(5 * time.Second); !until(x.screen()) && time.Now().Before(wait); {
-				time.Sleep(lookAtScreen)
-			}
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		s := x.screen()
+		key := "Right"
+		switch {
+		case !strings.Contains(s, title):
+			return
+		case time.Now().After(deadline):
+			x.t.Fatalf("no key leads to %q:\n%s", label, s)
+		case strings.Contains(s, chosen):
+			key = "Enter"
+		}
+		x.keys(key)
+		for wait := time.Now().Add(5 * time.Second); strings.Contains(x.screen(), title) && strings.Contains(x.screen(), chosen) == (key == "Enter") && time.Now().Before(wait); {
+			time.Sleep(lookAtScreen)
 		}
 	}
-	press("Right", func(s string) bool { return strings.Contains(s, chosen) })
-	press("Enter", func(s string) bool { return !strings.Contains(s, title) })
 }
