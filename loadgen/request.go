@@ -21,16 +21,13 @@ const (
 	waitRest                     // graceTime: the outcome is known
 )
 
-// graceTime bounds the reading of data that cannot change the outcome any more: an
-// error's text, or data after the end mark of a stream.
+// graceTime bounds the reading of data that cannot change the outcome any more (an error's text,
+// data after the end mark of a stream), and of data that came while lightsout stood still.
 const graceTime = 2 * time.Second
 
-// A time limit that passed this long ago shows that the program or its machine stood still: then
-// the request first reads the bytes that came meanwhile, for readTime and once each time.
-const (
-	stoodStill = 500 * time.Millisecond
-	readTime   = 300 * time.Millisecond
-)
+// stoodStill: a time limit that passed this long ago shows that the program or its machine stood
+// still. Then the request first reads the bytes that came meanwhile, once each time.
+const stoodStill = 500 * time.Millisecond
 
 // flight is one request in flight: an entry of the ledger, and the record of the request so far.
 type flight struct {
@@ -55,7 +52,7 @@ type flight struct {
 	since  time.Time // of wait
 	timer  *time.Timer
 	armed  time.Time // when the timer fires; zero: it is not set
-	grace  time.Time // the end of the last readTime; zero: it was not needed
+	grace  time.Time // the end of the last such reading; zero: it was not needed
 	cancel context.CancelFunc
 	conn   net.Conn
 	cause  *failure // why we have ended it ourselves
@@ -149,7 +146,7 @@ func (r *flight) watch(now time.Time) {
 		}
 		at := from.Add(bound)
 		if now.Sub(at) > stoodStill && now.Sub(r.grace) > stoodStill {
-			r.grace = now.Add(readTime)
+			r.grace = now.Add(graceTime)
 		}
 		at = later(at, r.grace)
 		if !now.Before(at) {
