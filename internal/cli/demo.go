@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -88,9 +87,6 @@ type lab struct {
 	Kubeconfig string `json:"kubeconfig"`
 }
 
-// labStart bounds how long the lab may take to be ready.
-const labStart = 2 * time.Minute
-
 // startLab starts the lab and waits until it is ready. The lab ends when its
 // standard input does, so also when this process is killed.
 func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
@@ -115,8 +111,6 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 		return nil, fmt.Errorf("the lab can't be started: %w", err)
 	}
 	l := &lab{cmd: cmd, leash: leash}
-	ctx, cancel := context.WithTimeout(ctx, labStart)
-	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = leash.Close() })()
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err == nil {
@@ -126,14 +120,10 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 		return l, nil
 	}
 	l.stop()
-	switch why := context.Cause(ctx); {
-	case why == nil:
-		return nil, fmt.Errorf("the lab ended before it was ready: %s", lastLine(said.String()))
-	case errors.Is(why, context.DeadlineExceeded):
-		return nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, lastLine(said.String()))
-	default:
+	if why := context.Cause(ctx); why != nil {
 		return nil, why
 	}
+	return nil, fmt.Errorf("the lab ended before it was ready: %s", lastLine(said.String()))
 }
 
 // stop ends the lab and waits until it has cleaned up.

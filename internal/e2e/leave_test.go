@@ -122,7 +122,7 @@ func TestACrashedDemoNamesALogThatStays(t *testing.T) {
 	dir := t.TempDir()
 	command := "TMPDIR=" + dir + " " + labtest.Program(t, "lightsout") + " demo"
 	x := openTerminal(t, 200, 50, nil, "sh -c 'echo $$ >"+dir+"/pid; "+strings.Replace(command, " ", " exec ", 1)+"'; exec sleep 600")
-	x.waitFor("the screen", 3*time.Minute, `kube-node\d`)
+	x.waitFor("the screen", 5*time.Minute, `kube-node\d`)
 	process(t, dir+"/pid").Signal(syscall.SIGQUIT)
 	s := x.waitFor("the name of the log", time.Minute, `Its last messages are in \S+`)
 	_, log, _ := strings.Cut(s, "Its last messages are in ")
