@@ -15,7 +15,7 @@ import (
 
 // atOnce is how many labs run side by side on two cores without being late: a lab waits for
 // its clocks most of the time, and takes a core for some seconds when it starts.
-const atOnce = 4
+const atOnce = 3
 
 // pool are the labs of a test binary.
 type pool struct {
