@@ -34,7 +34,7 @@ type Down struct {
 	Node   string
 	Reason Reason
 	// From is when it was asked for, or when all was well last by its sign, else when the node was first
-	// seen down. To is when it was back; zero: it was not.
+	// seen down. To is when it was back: Ready, if the control plane had found it not Ready; zero: it was not.
 	From, To time.Time
 	// Spans are what was seen of it, in the order in which they began.
 	Spans []Span
@@ -119,6 +119,9 @@ func (d *Down) explain(reasons []Reason) {
 	}
 	if d.Reason.Begins() {
 		d.From = d.Reason.At
+	}
+	if at := d.Ready(); !d.To.IsZero() && d.Spans[len(d.Spans)-1].From.Before(at) { // its heartbeat or its machine may be read later
+		d.To = at
 	}
 }
 

@@ -18,7 +18,7 @@ type causes struct {
 	r     *record.Record
 	all   []Facts
 	nodes []NodeFacts // of all outages
-	// phases are those of the summary, and when workloads that it does not follow had all their pods again.
+	// phases are those of nodes by the summary, those that it lacks, and when workloads had all their pods again.
 	phases []view.Phase
 	// taints is the taint of each node by which its pods went, if it was seen; shutdowns are the nodes
 	// whose kubelets reported their own shutdown.
@@ -28,12 +28,15 @@ type causes struct {
 
 func causesOf(r *record.Record, all []Facts) *causes {
 	c := &causes{r: r, all: all, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
-	c.phases = slices.Clone(summaryOf(r).Phases)
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		c.seen(view.PhaseDetected, n, n.Since(outage.SpanNotReady))
-		c.seen(view.PhaseBooted, n, n.Booted)
-		c.seen(view.PhaseReady, n, n.Ready())
+	c.phases = slices.DeleteFunc(slices.Clone(summaryOf(r).Phases), func(p view.Phase) bool { return p.Name == view.PhaseRestored })
+	unheard := downsOf(r, func(n *NodeFacts) bool { return n.Reason.Kind == outage.Unanswered && !past(r, n.From) && !n.Brief() })
+	all[0].pods.evict(r, unheard)
+	c.nodes = append(c.nodes, unheard...)
+	for _, n := range c.nodes {
+		c.seen(view.PhaseDetected, n.Node, n.Since(outage.SpanNotReady))
+		c.seen(view.PhaseEvicted, n.Node, n.Evicted)
+		c.seen(view.PhaseBooted, n.Node, n.Booted)
+		c.seen(view.PhaseReady, n.Node, n.Ready())
 	}
 	for i := range all {
 		c.recovered(all[i].Workloads)
@@ -42,8 +45,11 @@ func causesOf(r *record.Record, all []Facts) *causes {
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
 		case past(r, e.Seen):
-		case e.Change == cluster.ChangeTaint && cluster.Evicts(e.To) && c.taints[e.Subject] == "" && !c.returned(e.Subject, e.Seen): // a node that boots has another
-			c.taints[e.Subject] = strings.TrimSuffix(e.To, ":NoExecute")
+		case e.Change == cluster.ChangeTaint && cluster.Evicts(e.To) && !c.returned(e.Subject, e.Seen): // a node that boots has another
+			c.taints[e.Subject] = cmp.Or(c.taints[e.Subject], strings.TrimSuffix(e.To, ":NoExecute"))
+			c.seen(view.PhaseTainted, e.Subject, e.When().By)
+		case e.Change == cluster.ChangeEndpoints && e.Kind == string(cluster.KindNode) && e.To == "0":
+			c.seen(view.PhaseEndpointsOut, e.Subject, e.When().By)
 		case e.Code == view.CodeNodeStatus && e.Cause == cluster.CauseShutdown:
 			c.shutdowns[e.Subject] = true
 		}
@@ -52,13 +58,14 @@ func causesOf(r *record.Record, all []Facts) *causes {
 }
 
 // seen adds when a phase of a node was seen, unless the summary has that.
-func (c *causes) seen(phase string, n *NodeFacts, at time.Time) {
-	known := func(p view.Phase) bool {
-		return p.Name == phase && p.Subject == n.Node && (p.Observed == nil || n.holds(secondsAfter(c.r, *p.Observed)))
-	}
-	if !at.IsZero() && !slices.ContainsFunc(c.phases, known) {
-		s := at.Sub(base(c.r)).Seconds()
-		c.phases = append(c.phases, view.Phase{Name: phase, Subject: n.Node, Observed: &s})
+func (c *causes) seen(phase, node string, at time.Time) {
+	for _, n := range c.nodes {
+		known := func(p view.Phase) bool {
+			return p.Name == phase && p.Subject == node && (p.Before || p.Observed != nil && n.holds(secondsAfter(c.r, *p.Observed)))
+		}
+		if n.Node == node && n.holds(at) && !slices.ContainsFunc(c.phases, known) {
+			c.phases = append(c.phases, view.Phase{Name: phase, Subject: node, Observed: new(at.Sub(base(c.r)).Seconds())})
+		}
 	}
 }
 
@@ -78,22 +85,21 @@ func (c *causes) awaited(p view.Phase) (node string) {
 
 // recovered adds when workloads had all their pods again: on other nodes if no node had returned.
 func (c *causes) recovered(workloads []Workload) {
-	own := func(p view.Phase, name string) bool { return p.Name == name && p.Subject == c.r.Deployment().String() }
 	for _, w := range workloads {
 		for _, l := range w.lacks {
-			if l.to.IsZero() || w.Hidden || w.Key == c.r.Deployment() {
+			if l.to.IsZero() {
 				continue
 			}
 			at := l.to.Sub(base(c.r)).Seconds()
+			known := func(p view.Phase) bool {
+				return p.Name == view.PhaseReplaced && p.Subject == w.Key.String() && p.Observed != nil && math.Abs(*p.Observed-at) < 2
+			}
 			p := view.Phase{Name: view.PhaseRestored, Subject: w.Key.String(), Observed: &at}
-			if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil {
+			if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil || slices.ContainsFunc(c.phases, known) {
 				p.Name = view.PhaseReplaced
 			}
-			c.phases = append(c.phases, p)
+			c.phases = append(slices.DeleteFunc(c.phases, known), p)
 		}
-	}
-	if slices.ContainsFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseReplaced) && p.Observed != nil }) {
-		c.phases = slices.DeleteFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseRestored) }) // it had all before
 	}
 }
 

@@ -27,7 +27,7 @@ type Clients struct {
 	// Hung counts the requests that lightsout or a time limit ended, and Unended those that had
 	// not ended when the record did. Of several outages the last one has them all.
 	Hung, Unended int
-	// Before counts the requests that failed before the first outage, which did not cause that.
+	// Before counts the requests that failed before the first outage, since the drain that led to it began.
 	Before int
 	Known  Known
 }
@@ -63,7 +63,9 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		switch {
 		case len(failed) == 0:
 		case before && !end.After(f.began):
-			c.Before += failed.Sum()
+			if end.After(f.drained) {
+				c.Before += failed.Sum()
+			}
 		case outageAt(all, end.Add(-1)) == i:
 			c.fail(failed, latest(x.At, f.began), end)
 		}

@@ -22,8 +22,9 @@ type Facts struct {
 	// Workloads are those of which the record shows the pods, the worst first.
 	Workloads []Workload
 	pods      *pods
-	// began is the earliest time at which it may have begun; over is To, or the end of the record.
-	began, over time.Time
+	// drained is when the drain that led to it began; without one, From. began is the earliest time at which the
+	// outage may have begun; over is To, or the end of the record.
+	drained, began, over time.Time
 }
 
 // factsOf finds the outages of a record, in the order of time. If no node went down, the facts
@@ -35,7 +36,7 @@ func factsOf(r *record.Record) []Facts {
 			out[last].add(n)
 			continue
 		}
-		out = append(out, Facts{Nodes: []NodeFacts{n}, From: n.From, To: n.To, began: n.Began()})
+		out = append(out, Facts{Nodes: []NodeFacts{n}, From: n.From, To: n.To, drained: n.drained, began: n.Began()})
 	}
 	if len(out) == 0 {
 		out = wholeRecord(r)
@@ -47,6 +48,7 @@ func factsOf(r *record.Record) []Facts {
 	readings := readingsOf(r, pods)
 	for i := range out {
 		out[i].pods = pods
+		pods.evict(r, out[i].Nodes)
 		out[i].Clients = clientsOf(r, out, i)
 		out[i].Workloads = workloadsOf(r, &out[i], pods, readings)
 	}
@@ -67,12 +69,12 @@ func wholeRecord(r *record.Record) []Facts {
 	if r.Unplanned() {
 		f.From = r.Zero
 	}
-	f.began = f.From
+	f.began, f.drained = f.From, f.From
 	return []Facts{f}
 }
 
 func (f *Facts) add(n NodeFacts) {
-	f.Nodes = append(f.Nodes, n)
+	f.Nodes, f.drained = append(f.Nodes, n), earliest(f.drained, n.drained)
 	if n.To.IsZero() || f.To.IsZero() {
 		f.To = time.Time{}
 	} else {
@@ -132,7 +134,8 @@ func stoodStill(r *record.Record) bool {
 // broken reports whether the program ended before its record did.
 func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 }
 
-func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 // base is the moment that offsets count from: zero, or the record's start when
 // there is no zero.

@@ -270,7 +270,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 }
 
 // A failure belongs to the outage in which it happened, and not to that in which its request was
-// sent; what failed before the first one has another cause.
+// sent; what failed before the first one, and no drain led to, has another cause.
 func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	r := bare()
 	fail(r, 5, 8)
@@ -281,7 +281,7 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	x.Sent, x.Failed, x.Later = 3, map[loadgen.Class]int{loadgen.ClassReset: 2}, map[loadgen.Class]int{loadgen.ClassReset: 2}
 	r.Seconds[131].Earlier = x.Later
 	all := factsOf(r)
-	if len(all) != 2 || all[0].Clients.Before != 3 || all[0].Clients.Failed != 0 || all[1].Clients.Failed != 2 {
+	if len(all) != 2 || all[0].Clients.Before != 0 || all[0].Clients.Failed != 0 || all[1].Clients.Failed != 2 {
 		t.Errorf("%+v", all)
 	}
 }
@@ -299,7 +299,7 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	r.Seconds[61].Failed = map[loadgen.Class]int{loadgen.ClassConnectTimeout: 1}
 	r.Summary.Load = []record.Load{{Failures: record.Failures{Before: 1}}}
 	all := factsOf(r)
-	if got := all[0].Clients.text(false) + "; " + beforeOf(r, &all[0]); got != "no request failed; 2 requests failed before it; the drain of k8s2 had begun at 08:00:09" {
+	if got := all[0].Clients.text(false) + "; " + beforeOf(&all[0]); got != "no request failed; the drain of k8s2 had begun at 08:00:09, and 2 requests had failed since" {
 		t.Errorf("%s", got)
 	}
 	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 4 || w[0].lost() != 2 {

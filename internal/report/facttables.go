@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,13 +18,18 @@ func instant(r *record.Record, t time.Time) string {
 	return given(t, func(t time.Time) string { return offset(t.Sub(base(r)).Seconds()) })
 }
 
+// lasts is the length of an interval as its offsets tell it, in seconds.
+func lasts(r *record.Record, from, to time.Time) float64 {
+	return (math.Round(to.Sub(base(r)).Seconds()*10) - math.Round(from.Sub(base(r)).Seconds()*10)) / 10
+}
+
 func nodesTable(r *record.Record, all []Facts) section {
 	t := section{ID: "nodes", Title: "Nodes that went down"}
 	t.columns("node", "how")
 	t.figures("from", "off", "silent", "NotReady", "evicted", "object deleted", "booted", "Ready", "down for")
 	ids := bootIDsOf(r)
 	row := func(n *NodeFacts, how string) {
-		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
+		length := cell{Text: seconds(lasts(r, n.From, n.To))}
 		if n.To.IsZero() {
 			length = cell{seconds(r.End.Sub(n.From).Seconds()) + ", and still down", bad}
 			if !n.On().IsZero() {
@@ -72,7 +78,7 @@ func clientsTable(r *record.Record, all []Facts) section {
 	t := section{ID: "clients", Title: "What clients noticed"}
 	t.figures("outage", "sent during it", "failed")
 	t.columns("of these")
-	t.figures("error window", "failed from – to", "failed before the first outage", "hung", "not ended")
+	t.figures("error window", "failed from – to", "hung", "not ended")
 	for i := range all {
 		c := &all[i].Clients
 		if c.Sent+c.Failed+c.Hung+c.Unended == 0 {
@@ -97,7 +103,7 @@ func clientsTable(r *record.Record, all []Facts) section {
 		if c.Known == KnownLeast && len(c.Windows) > 0 {
 			known += ", not seen whole"
 		}
-		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Before), some(c.Hung), some(c.Unended))
+		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Hung), some(c.Unended))
 	}
 	return t
 }
@@ -118,7 +124,9 @@ func podsTable(r *record.Record, all []Facts) section {
 		for _, w := range all[i].Workloads {
 			lowest, length, pending := w.count(itoa(w.Of)), none, some(w.Pending)
 			var from, until []string
+			var sum float64
 			for _, l := range w.lacks {
+				sum += lasts(r, l.from, l.to)
 				from, until = append(from, instant(r, l.from)), append(until, instant(r, l.to))
 			}
 			if w.least() != "" {
@@ -130,8 +138,8 @@ func podsTable(r *record.Record, all []Facts) section {
 			if w.unseen() {
 				lowest = "not seen"
 			}
-			if d, known := w.lasted(); known && !w.Hidden {
-				length = w.least() + seconds(d.Seconds())
+			if _, known := w.lasted(); known && !w.Hidden {
+				length = w.least() + seconds(sum)
 			}
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)

@@ -10,6 +10,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 // life is a pod as it was shown last, with its first deletion: its end may be another. It had ended at ended if it
@@ -145,15 +146,35 @@ func (all *pods) placed(r *record.Record) (last time.Time) {
 	return last
 }
 
-// lostBy are the pods of a workload that were on nodes of an outage when those went down, each with its node.
+// evict sets when the first pod on each node was deleted while that was down, unless that is known.
+func (all *pods) evict(r *record.Record, nodes []NodeFacts) {
+	marked := map[cluster.Key]time.Time{} // a kubelet that is back sets the deletion anew
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause.Evicts() {
+			marked[cluster.Key{Namespace: e.Namespace, Name: e.Subject}] = e.When().By
+		}
+	}
+	for i := range nodes {
+		n, seen := &nodes[i], nodes[i].Evicted.IsZero()
+		for _, p := range all.lives {
+			at := cmp.Or(marked[p.Key], p.deleted)
+			if seen && p.Node == n.Node && n.holds(at) && (n.To.IsZero() || at.Before(n.To)) && (n.Evicted.IsZero() || at.Before(n.Evicted)) {
+				n.Evicted = at
+			}
+		}
+	}
+}
+
+// lostBy are the pods of a workload that were on nodes of an outage when those went down, or were drained, each with
+// its node.
 func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts) {
 	for _, p := range all.lives {
 		if workloadOf(p.Pod) != w {
 			continue
 		}
 		i := slices.IndexFunc(f.Nodes, func(n NodeFacts) bool {
-			at := n.From.Truncate(time.Second) // as a pod's times
-			there := !p.Created.After(at) && (p.Gone.IsZero() || p.Gone.After(n.From))
+			at := n.drained.Truncate(time.Second) // as a pod's times
+			there := !p.Created.After(at) && (p.Gone.IsZero() || p.Gone.After(n.drained))
 			return n.Node == p.Node && there && (p.deleted.IsZero() || !p.deleted.Before(at))
 		})
 		if i >= 0 {
@@ -166,16 +187,30 @@ func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts
 // notPlaced are the reasons of Kubernetes' events about pods that are not created, placed or started.
 var notPlaced = []string{"FailedScheduling", "FailedCreate", attachFailed}
 
-// reported is what Kubernetes reported last in a time about pods of a workload that did not start.
-func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) (why string) {
+// told are Kubernetes' events about pods of a workload in a time that have one of the reasons.
+func (all *pods) told(r *record.Record, of cluster.Ref, from, to time.Time, reasons ...string) (out []*view.Event) {
 	for i := range r.Events {
 		e := &r.Events[i]
-		if e.Change != cluster.ChangeEvent || !slices.Contains(notPlaced, e.To) || e.Namespace != of.Namespace || e.When().By.Before(from) || e.Seen.After(to) {
-			continue
-		}
 		owner, known := all.owners[cluster.Key{Namespace: e.Namespace, Name: e.Subject}]
-		if known && owner == of || !known && (e.Subject == of.Name || strings.HasPrefix(e.Subject, of.Name+"-")) {
-			why = e.To + ": " + cluster.Unpreempted(e.Why)
+		mine := known && owner == of || !known && e.Namespace == of.Namespace && (e.Subject == of.Name || strings.HasPrefix(e.Subject, of.Name+"-"))
+		if mine && e.Change == cluster.ChangeEvent && slices.Contains(reasons, e.To) && !e.When().By.Before(from) && !e.Seen.After(to) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// reported is what Kubernetes reported for longest in a time about pods of a workload that did not start.
+func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) (why string) {
+	lasted, events := map[string]time.Duration{}, all.told(r, of, from, to, notPlaced...)
+	for i, e := range events {
+		until := to
+		if i+1 < len(events) {
+			until = events[i+1].Seen
+		}
+		said := e.To + ": " + cluster.Unpreempted(e.Why)
+		if lasted[said] += until.Sub(e.Seen); lasted[said] >= lasted[why] {
+			why = said
 		}
 	}
 	return why
@@ -185,11 +220,7 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 // shows those.
 func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
 	victims, by := map[string]bool{}, map[string]bool{}
-	for i := range r.Events {
-		e := &r.Events[i]
-		if e.Change != cluster.ChangeEvent || e.To != "Preempted" || e.When().By.Before(f.From) || e.Seen.After(f.over) || all.owners[cluster.Key{Namespace: e.Namespace, Name: e.Subject}] != of {
-			continue
-		}
+	for _, e := range all.told(r, of, f.From, f.over, "Preempted") {
 		victims[e.Subject] = true
 		for _, p := range all.lives {
 			if p.UID != "" && strings.Contains(e.Why, p.UID) {
@@ -209,16 +240,16 @@ func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
-	reported := all.reported(r, w.Ref, f.From, latest(w.To, f.over))
+	w.reported = all.reported(r, w.Ref, f.drained, cmp.Or(w.To, f.over))
 	preempted := all.preempted(r, w.Ref, f)
 	if len(lost) == 0 || w.lost() == 0 {
-		return joined(preempted, reported)
+		return joined(preempted, w.reported)
 	}
 	on := text.Count(len(lost), "pod", "pods") + " on " + named(nodes)
 	if len(lost) > 1 && len(lost) == w.Of && named(nodes) == clean(nodes[0].Node) {
 		w.only, on = nodes[0].Node, "all "+on
 	}
-	return joined(on, w.fate(lost, nodes), preempted, reported)
+	return joined(on, w.fate(lost, nodes), preempted, w.reported)
 }
 
 // Fates of pods on nodes that were down: of those of a StatefulSet that were deleted, and of those that were not.
@@ -229,15 +260,20 @@ const (
 
 // fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
 func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
-	ended, deleted := 0, false
+	ended, drained, deleted := 0, 0, false
 	for i, p := range lost {
 		n := nodes[i]
+		if !p.deleted.IsZero() && p.deleted.Before(n.From.Truncate(time.Second)) {
+			drained++
+		}
 		if n.Cause == causeShutdown && !p.ended.IsZero() && (n.To.IsZero() || p.ended.Before(n.To)) {
 			ended++
 		}
 		deleted = deleted || !p.deleted.IsZero() && (n.To.IsZero() || p.deleted.Before(n.To.Truncate(time.Second)))
 	}
 	switch {
+	case drained > 0:
+		return itoa(drained) + " evicted by the drain"
 	case ended == len(lost):
 		return "ended with the shutdown"
 	case deleted && w.Kind == cluster.KindStatefulSet:

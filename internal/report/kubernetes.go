@@ -74,6 +74,8 @@ func kubernetesOf(r *record.Record, c *causes) section {
 	acts := actsOf(c)
 	t.figures("time")
 	t.columns("Kubernetes", "waited", "why then")
+	t.figures("learnt at")
+	unseen := unseenIn(r)
 	for i, a := range acts {
 		if i == actsMost {
 			t.Items = append(t.Items, cell{Text: fmt.Sprintf("%d more followed: see the timeline.", len(acts)-i)})
@@ -85,7 +87,13 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		if a.hidden {
 			at += " or before"
 		}
-		t.row(at, what, a.wait.text(), a.why)
+		learnt := none
+		for _, s := range unseen {
+			if x := secondsAfter(r, a.at); !x.Before(s.from) && x.Before(s.to) {
+				learnt = instant(r, s.to)
+			}
+		}
+		t.row(at, what, a.wait.text(), a.why, learnt)
 	}
 	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})

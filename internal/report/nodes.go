@@ -18,6 +18,8 @@ type NodeFacts struct {
 	Cause cause
 	// Evicted and Booted are when that was seen; zero: the record does not show it.
 	Evicted, Booted time.Time
+	// drained is when somebody first drained or cordoned it, to switch it off; else From.
+	drained time.Time
 }
 
 // cause is how a node went down.
@@ -175,9 +177,17 @@ func (n *NodeFacts) follow(r *record.Record, later []NodeFacts) {
 			n.Booted = secondsAfter(r, *p.Observed)
 		}
 	}
+	n.drained = n.From
 	for i := range r.Events {
-		if e := &r.Events[i]; e.Change == cluster.ChangeBoot && e.Subject == n.Node && during(e.Seen) {
+		switch e := &r.Events[i]; {
+		case e.Subject != n.Node:
+		case e.Change == cluster.ChangeBoot && during(e.Seen):
 			n.Booted = e.Seen
+		case !e.When().By.Before(n.From):
+		case e.Change == cluster.ChangeCordon && e.To == "schedulable":
+			n.drained = n.From
+		case e.Code == view.CodeDrainBegun || e.Change == cluster.ChangeCordon:
+			n.drained = earliest(n.drained, e.When().By)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/loadgen"
@@ -36,9 +37,9 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	}
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
-		add(whatOf(r, f), f.Clients.text(len(all) > 1), beforeOf(r, f), podsOf(r, f), still(r, f.Nodes))
+		add(whatOf(r, f), f.Clients.text(len(all) > 1), beforeOf(f), podsOf(r, f), still(r, f.Nodes))
 		if len(f.Workloads) > 0 && f.Workloads[0].Why != "" && f.Workloads[0].lost() > 0 {
-			add("Why " + clean(f.Workloads[0].Key.String()) + " lacked pods: " + f.Workloads[0].Why)
+			add("Why pods of " + clean(f.Workloads[0].Key.String()) + " were missing: " + f.Workloads[0].Why)
 		}
 	}
 	if n := len(all) - outagesMost; n > 0 {
@@ -120,7 +121,7 @@ func named(nodes []NodeFacts) string {
 
 // text is what clients saw. Of several outages, nobody knows to which the requests without an
 // answer belong.
-func (c *Clients) text(several bool) string {
+func (c Clients) text(several bool) string {
 	said, least := "no request is known to have failed", ""
 	if c.Known == KnownLeast {
 		least = "at least "
@@ -152,19 +153,23 @@ func (c *Clients) text(several bool) string {
 	return said
 }
 
-// beforeOf counts the requests that failed before an outage that a drain led to; empty if there are none.
-func beforeOf(r *record.Record, f *Facts) string {
-	if n, from := f.Clients.Before, f.drained(r); n > 0 && from.Before(f.From) {
-		return text.Count(n, "request", "requests") + " failed before it; the drain of " + named(f.Nodes) + " had begun at " + clock(from)
+// beforeOf is when the drain began that led to an outage, and how many requests failed since; empty if there was none.
+func beforeOf(f *Facts) (said string) {
+	drained := slices.DeleteFunc(slices.Clone(f.Nodes), func(n NodeFacts) bool { return !n.drained.Before(n.From) })
+	if len(drained) > 0 {
+		said = "the drain of " + named(drained) + " had begun at " + clock(f.drained)
+		if n := f.Clients.Before; n > 0 {
+			said += ", and " + text.Count(n, "request", "requests") + " had failed since"
+		}
 	}
-	return ""
+	return said
 }
 
 // NeverAnswered describes the requests of a recorder to a target that has never answered it.
 const NeverAnswered = "no request has ever succeeded"
 
 // unansweredText counts the requests that nothing answered; empty if there are none.
-func (c *Clients) unansweredText() string {
+func (c Clients) unansweredText() string {
 	var parts []string
 	if c.Hung > 0 {
 		parts = append(parts, text.Count(c.Hung, "request", "requests")+" hung until lightsout ended "+text.Noun(c.Hung, "it", "them"))
@@ -217,10 +222,15 @@ func podsOf(r *record.Record, f *Facts) string {
 		said = append(said, w.count(itoa(w.Of)+w.of())+length)
 	}
 	lost = slices.DeleteFunc(lost, func(w Workload) bool { return w.already() })
-	if n := len(lost) - (workloadsMost - 1); n > 0 {
+	return strings.Join(moreLost(said, len(lost)-(workloadsMost-1)), "; ")
+}
+
+// moreLost adds how many more workloads lost pods.
+func moreLost(said []string, n int) []string {
+	if n > 0 {
 		said = append(said, text.Count(n, "more workload", "more workloads")+" lost pods")
 	}
-	return strings.Join(said, "; ")
+	return said
 }
 
 // of names a workload after a number of its pods.
@@ -255,6 +265,11 @@ func (w *Workload) length(r *record.Record, lasting string) string {
 func atEnd(r *record.Record) string {
 	if all := apiLost(r); len(all) > 0 && all[len(all)-1].to.IsZero() {
 		return "when lightsout last saw the cluster, at " + clock(all[len(all)-1].from)
+	}
+	for i := range slices.Backward(r.Events) {
+		if e := &r.Events[i]; e.Change == cluster.ChangeCordon && e.To == "schedulable" && r.End.Sub(e.Seen) < atZero {
+			return "when the record ended, " + lasted(r.End.Sub(e.Seen)) + " after " + clean(e.Subject) + " was uncordoned"
+		}
 	}
 	return "when the record ended"
 }

@@ -52,8 +52,7 @@ func phasesOf(r *record.Record) section {
 		}
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
-			seen := clientsOf(r, wholeRecord(r), 0)
-			note = seen.text(false)
+			note = clientsOf(r, wholeRecord(r), 0).text(false)
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}
@@ -133,7 +132,11 @@ func blindOf(s *record.Summary) section {
 func forecastOf(s *record.Summary) section {
 	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
 	if s.Unplanned != nil {
-		t.Title = "Forecast when the last node that went down was noticed: what would happen, and what would not"
+		for _, x := range s.Unplanned.Signs {
+			if x.Kind.OfNode() {
+				t.Title = "Forecast as of " + offset(x.Noticed.Sub(s.Zero).Seconds()) + ": what would still happen, and what would not"
+			}
+		}
 	}
 	for _, f := range s.Forecast {
 		t.Items = append(t.Items, cell{Text: clean(f)})

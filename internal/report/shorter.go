@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,11 +48,20 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	if taint := c.taint(); marked && deleted && moved && taint != "" && len(c.replaced()) > 0 {
 		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced)
 	}
-	ready, known := at(view.PhaseReady)
-	for rules, change := range []string{"keep room for %s (%s) on other nodes", "let %s run on other nodes: loosen their %s"} {
-		if l := c.roomless(all, secondsAfter(r, ready), rules > 0); deleted && known && l.pods > 0 {
-			restored := l.until.Sub(base(r)).Seconds()
-			add(fmt.Sprintf(change, text.Count(l.pods, "more pod", "more pods"), text.List(l.lacks)), availableOf(l.of), evicted+restored-ready, restored)
+	for _, w := range all[0].Workloads {
+		n, ready := c.awaiting(&w, all[0].pods)
+		short, change := cluster.Lacks(w.reported), "keep room for %s of %s (%s) on other nodes"
+		if cluster.RulesBlock(w.reported) {
+			short, change = cluster.Rules(w.reported), "let %s of %s run on other nodes: loosen their %s"
+		}
+		name := clean(w.Key.String())
+		change, then := fmt.Sprintf(change, text.Count(n, "more pod", "more pods"), name, text.List(short)), availableOf([]string{name})
+		switch restored := w.To.Sub(base(r)).Seconds(); {
+		case n == 0 || len(short) == 0:
+		case ready == nil:
+			t.row(change, then, none, none)
+		case deleted:
+			add(change, then, evicted+restored-*ready, restored)
 		}
 	}
 	for _, fate := range []string{hangs, kept} {
@@ -64,6 +74,8 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		t.Items = append(t.Items, cell{Text: "lightsout did not see enough of this outage to tell whether a setting of Kubernetes would have shortened it."})
 	case partly:
 		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other settings may have shortened it as well.", warning})
+	case len(worst) > 0 && worst[0].lost() > 0 && !t.names(clean(worst[0].Key.String())):
+		t.Items = append(t.Items, cell{Text: clean("lightsout knows of no change that would have brought the pods of " + worst[0].Key.String() + " back sooner: " + cmp.Or(worst[0].Why, "the record does not show why they were missing"))})
 	case len(t.Rows)+len(t.Items) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
 	}
@@ -71,6 +83,12 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
 	}
 	return t
+}
+
+// names reports whether a row or an item names something.
+func (s *section) names(what string) bool {
+	in := func(c cell) bool { return strings.Contains(c.Text, what) }
+	return slices.ContainsFunc(s.Items, in) || slices.ContainsFunc(s.Rows, func(row []cell) bool { return slices.ContainsFunc(row, in) })
 }
 
 // replaced names the workloads whose pods were replaced on other nodes, and waited for none of them.
@@ -104,45 +122,19 @@ func withFate(all []Workload, fate string) (names []string) {
 	return names
 }
 
-// lack is how many pods lacked room, of which workloads, what they lacked, and when the last workload had all.
-type lack struct {
-	pods      int
-	of, lacks []string
-	until     time.Time
-}
-
-// roomless counts the pods of the first outage that had no node until a node was Ready again, for want of room
-// or, where rules is true, by their rules, as the scheduler said. A pod that waits for a node before that gets one elsewhere; one whose volume keeps it on its
-// node needs no room.
-func (c *causes) roomless(all []Facts, ready time.Time, rules bool) (l lack) {
-	returned := func(at time.Time) bool {
-		first, _ := c.follows(view.PhaseReady, "", at.Sub(base(c.r)).Seconds())
-		return first != nil || at.After(all[0].over)
+// awaiting counts the pods of a workload of the first outage that had no node until a node was Ready again, and is when
+// the last of those was before the workload had all, in seconds from base; nil: none was. A pod that waits for a node before that gets one elsewhere.
+func (c *causes) awaiting(w *Workload, all *pods) (n int, ready *float64) {
+	back := func(at time.Time) *float64 {
+		node, _ := c.follows(view.PhaseReady, "", at.Sub(base(c.r)).Seconds())
+		return node
 	}
-	pods := all[0].pods
-	for _, w := range all[0].Workloads {
-		why := pods.reported(c.r, w.Ref, all[0].From, ready)
-		short := cluster.Lacks(why)
-		if rules {
-			short = cluster.Rules(why)
+	for _, p := range all.lives {
+		if workloadOf(p.Pod) == w.Ref && !p.waits.IsZero() && back(p.waits) == nil && (p.placed.IsZero() || back(p.placed) != nil) {
+			n++
 		}
-		if len(short) == 0 || rules != cluster.RulesBlock(why) || !w.To.After(ready) {
-			continue
-		}
-		n := l.pods
-		for _, p := range pods.lives {
-			if workloadOf(p.Pod) == w.Ref && !p.waits.IsZero() && !returned(p.waits) && (p.placed.IsZero() || returned(p.placed)) {
-				l.pods++
-			}
-		}
-		if l.pods == n {
-			continue
-		}
-		l.of, l.lacks, l.until = append(l.of, clean(w.Key.String())), append(l.lacks, short...), latest(l.until, w.To)
 	}
-	slices.Sort(l.lacks)
-	l.lacks = slices.Compact(l.lacks)
-	return l
+	return n, back(w.To)
 }
 
 // noticed reports whether clients may have noticed the first outage.

@@ -55,13 +55,10 @@ func Lacking(lost []Workload) string {
 	for i := range lost[:min(len(lost), workloadsMost)] {
 		said = append(said, fmt.Sprintf("%d of %d%s", lost[i].Lowest, lost[i].Of, lost[i].of()))
 	}
-	switch n := len(lost) - workloadsMost; {
-	case len(lost) == 0:
+	if len(said) == 0 {
 		return ""
-	case n > 0:
-		said = append(said, text.Count(n, "more workload", "more workloads")+" lost pods")
 	}
-	return "pods available now: " + strings.Join(said, ", ")
+	return "pods available now: " + strings.Join(moreLost(said, len(lost)-workloadsMost), ", ")
 }
 
 // again describes the newest of the signs that came before; empty if none did.

@@ -133,10 +133,10 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		why, want    string
 	}{
 		"placed at once":          {67, 67, gpu, ""},
-		"placed after the return": {402, 402, gpu, "keep room for 2 more pods (nvidia.com/gpu) on other nodes"},
-		"one placed at once":      {402, 67, gpu, "keep room for 1 more pod (nvidia.com/gpu) on other nodes"},
+		"placed after the return": {402, 402, gpu, "keep room for 2 more pods of default/web (nvidia.com/gpu) on other nodes"},
+		"one placed at once":      {402, 67, gpu, "keep room for 1 more pod of default/web (nvidia.com/gpu) on other nodes"},
 		"kept away by a rule": {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match pod topology spread constraints.",
-			"let 2 more pods run on other nodes: loosen their pod topology spread constraints"},
+			"let 2 more pods of default/web run on other nodes: loosen their pod topology spread constraints"},
 		"bound to its volume": {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match PersistentVolume's node affinity.", ""},
 		"no word of room":     {402, 402, "0/3 nodes are available: 3 node(s) had untolerated taint(s).", ""},
 	} {

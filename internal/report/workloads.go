@@ -9,14 +9,13 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 )
 
 // Workload is how the pods of a deployment or StatefulSet fared in an outage.
 type Workload struct {
 	cluster.Ref
-	// Lowest is the least number of available pods of the Of that it should have had, and Before how many
-	// were just before the outage, or before the drain that led to it. From is when the first one lacked,
+	// Lowest is the least number of available pods of the Of that it should have had, from the drain on that
+	// led to the outage, if there was one, and Before how many were just before. From is when the first one lacked,
 	// and AtEnd how many still did when the record ended; To is since when none did, if that is 0. After
 	// is when none lacked last before From; zero: nobody knows. lacks are the times in which some did.
 	Lowest, Of, AtEnd, Before int
@@ -28,10 +27,10 @@ type Workload struct {
 	// lower.
 	Hidden bool
 	// Pending is how many pods had no node at once, until PendingTo; zero: when the record ended.
-	// Why is why pods lacked for so long, as far as the record shows that.
-	Pending   int
-	PendingTo time.Time
-	Why       string
+	// Why is why pods lacked for so long, as far as the record shows that, and reported what Kubernetes reported of it.
+	Pending                int
+	pendingFrom, PendingTo time.Time
+	Why, reported          string
 }
 
 func (w *Workload) lacked() int { return w.Of - w.Lowest }
@@ -119,10 +118,9 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 	hidden := slices.ContainsFunc(blind, func(s interval) bool {
 		return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From) && s.to.Sub(s.from) > hiddenLeast)
 	})
-	drained := f.drained(r)
 	for k, list := range readings {
 		w := Workload{Ref: k, Hidden: hidden}
-		if w.read(list, f, drained) && (k.Key == r.Deployment() && k.Kind == cluster.KindDeployment || w.lacked() > 0) {
+		if w.read(list, f) && (k.Key == r.Deployment() && k.Kind == cluster.KindDeployment || w.lacked() > 0) {
 			if slices.ContainsFunc(blind, func(s interval) bool { return s.from.Before(w.From) && s.to.After(w.After) }) {
 				w.After = time.Time{}
 			}
@@ -132,28 +130,6 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 	}
 	slices.SortFunc(out, worse)
 	return out
-}
-
-// drained is when the drain that led to an outage began: by the node of which somebody first cordoned it, to
-// switch it off; without one, when the outage did.
-func (f *Facts) drained(r *record.Record) time.Time {
-	from := f.From
-	for _, n := range f.Nodes {
-		var began time.Time
-		for i := range r.Events {
-			switch e := &r.Events[i]; {
-			case e.Subject != n.Node || !e.When().By.Before(n.From):
-			case e.Change == cluster.ChangeCordon && e.To == "schedulable":
-				began = time.Time{}
-			case e.Code == view.CodeDrainBegun || e.Change == cluster.ChangeCordon:
-				began = cmp.Or(began, e.When().By)
-			}
-		}
-		if !began.IsZero() && began.Before(from) {
-			from = began
-		}
-	}
-	return from
 }
 
 // worse orders workloads: by the part of their pods that the outage left, then by for how long some lacked.
@@ -171,18 +147,18 @@ func worse(a, b Workload) int {
 
 // read follows the readings; false: they tell nothing of the outage. Pods that somebody scaled away
 // do not lack, nor do those that somebody added meanwhile.
-func (w *Workload) read(all []reading, f *Facts, drained time.Time) (known bool) {
+func (w *Workload) read(all []reading, f *Facts) (known bool) {
 	want, available, pending, declared := 0, -1, -1, false
 	w.Before = math.MaxInt
 	begins := func(by time.Time) { // with what was so before
-		if !known && want > 0 && available >= 0 && !by.Before(f.From) {
+		if !known && want > 0 && available >= 0 && !by.Before(f.drained) {
 			known = true
-			w.lack(max(want-available, 0), want, f.From, false)
+			w.lack(max(want-available, 0), want, f.drained, false)
 		}
 	}
 	for _, x := range all {
 		begins(x.at)
-		before, late := x.at.Before(f.From), x.at.After(f.over)
+		before, late := x.at.Before(f.drained), x.at.After(f.over)
 		switch {
 		case x.replicas >= 0 && (before || !known):
 			want = x.replicas
@@ -196,15 +172,13 @@ func (w *Workload) read(all []reading, f *Facts, drained time.Time) (known bool)
 			pending = x.pending
 		}
 		declared = declared || x.replicas > 0 && w.Kind == cluster.KindDeployment
-		if before && !declared { // all that it had: a drain may have evicted some
+		if before && !declared { // all that it had
 			want = max(want, available)
 		}
 		if before {
 			if available >= 0 {
-				w.since(want-available, x.at)
-			}
-			if available >= 0 && (w.Before == math.MaxInt || x.at.Before(drained)) {
 				w.Before = available
+				w.since(want-available, x.at)
 			}
 			continue
 		}
@@ -219,8 +193,7 @@ func (w *Workload) read(all []reading, f *Facts, drained time.Time) (known bool)
 	return known
 }
 
-// since notes that n pods lacked from a time on, before the outage: what a drain evicts lacks when
-// the machine goes off, too.
+// since notes that n pods lacked from a time on.
 func (w *Workload) since(n int, at time.Time) {
 	switch {
 	case n <= 0:
@@ -257,8 +230,11 @@ func (w *Workload) lack(n, of int, at time.Time, late bool) {
 func (w *Workload) place(pending int, at time.Time, late bool) {
 	switch {
 	case pending > w.Pending && !late:
-		w.Pending, w.PendingTo = pending, time.Time{}
-	case pending == 0 && w.Pending > 0 && w.PendingTo.IsZero():
+		w.Pending, w.pendingFrom, w.PendingTo = pending, cmp.Or(w.pendingFrom, at), time.Time{}
+	case pending != 0 || w.Pending == 0 || !w.PendingTo.IsZero():
+	case at.Sub(w.pendingFrom) < time.Second: // each pod waits for the scheduler
+		w.Pending, w.pendingFrom = 0, time.Time{}
+	default:
 		w.PendingTo = at
 	}
 }
