@@ -15,7 +15,6 @@ type bin struct {
 	from, to  float64 // seconds from base
 	available int     // the lowest number; -1 if unknown
 	failed    loadgen.ByClass
-	fails     int // the sum of failed: the requests that failed in the bin
 }
 
 // binsOf gathers the record's seconds into at most columnsMost bins of size
@@ -33,7 +32,6 @@ func binsOf(r *record.Record) (bins []bin, size int) {
 			b.take(s)
 		}
 		b.failed = b.FailedIn()
-		b.fails = b.failed.Sum()
 		bins = append(bins, b)
 	}
 	return bins, size

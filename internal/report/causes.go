@@ -29,9 +29,9 @@ type causes struct {
 func causesOf(r *record.Record, all []Facts) *causes {
 	c := &causes{r: r, all: all, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
 	c.phases = slices.DeleteFunc(slices.Clone(summaryOf(r).Phases), func(p view.Phase) bool { return p.Name == view.PhaseRestored })
-	unheard := downsOf(r, func(n *NodeFacts) bool { return n.Reason.Kind == outage.Unanswered && !past(r, n.From) && !n.Brief() })
-	all[0].pods.evict(r, unheard)
-	c.nodes = append(c.nodes, unheard...)
+	nodes := unheard(r)
+	all[0].pods.evict(r, nodes)
+	c.nodes = append(c.nodes, nodes...)
 	for _, n := range c.nodes {
 		c.seen(view.PhaseDetected, n.Node, n.Since(outage.SpanNotReady))
 		c.seen(view.PhaseEvicted, n.Node, n.Evicted)
@@ -69,18 +69,19 @@ func (c *causes) seen(phase, node string, at time.Time) {
 	}
 }
 
-// awaited is the node that was Ready last, after their deletion, when the pods of a workload had found nodes, if they
-// had to wait; else empty.
-func (c *causes) awaited(p view.Phase) (node string) {
-	deleted, _ := c.follows(view.PhaseEvicted, "", *p.Observed)
-	for _, w := range c.all[outageAt(c.all, secondsAfter(c.r, *p.Observed))].Workloads {
-		for _, x := range c.phases {
-			if w.Key.String() == p.Subject && w.Pending > 0 && deleted != nil && x.Name == view.PhaseReady && x.Observed != nil && *x.Observed > *deleted && !secondsAfter(c.r, *x.Observed).After(w.PendingTo) {
-				node = x.Subject
-			}
+// awaited is the node that was Ready last when the pods of a workload had found nodes, if they had to wait for one; else
+// empty.
+func (c *causes) awaited(p view.Phase) string {
+	f := &c.all[outageAt(c.all, secondsAfter(c.r, *p.Observed))]
+	for _, w := range f.Workloads {
+		if w.Key.String() != p.Subject {
+			continue
+		}
+		if n, ready := c.awaiting(&w, f.pods); n > 0 && ready != nil {
+			return ready.Subject
 		}
 	}
-	return node
+	return ""
 }
 
 // recovered adds when workloads had all their pods again: on other nodes if no node had returned.
@@ -95,7 +96,7 @@ func (c *causes) recovered(workloads []Workload) {
 				return p.Name == view.PhaseReplaced && p.Subject == w.Key.String() && p.Observed != nil && math.Abs(*p.Observed-at) < 2
 			}
 			p := view.Phase{Name: view.PhaseRestored, Subject: w.Key.String(), Observed: &at}
-			if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil || slices.ContainsFunc(c.phases, known) {
+			if c.follows(view.PhaseReady, "", at) == nil || slices.ContainsFunc(c.phases, known) {
 				p.Name = view.PhaseReplaced
 			}
 			c.phases = append(slices.DeleteFunc(c.phases, known), p)
@@ -210,21 +211,21 @@ func (w *wait) text() string {
 // waited is how long a phase came after the one that it follows, or after the node went down.
 func (c *causes) waited(p view.Phase, after, since string) wait {
 	at := *p.Observed
-	from, hidden := c.follows(after, p.Subject, at)
+	last := c.follows(after, p.Subject, at)
 	if after == "" {
-		from, since = c.fell(p.Subject, at)
+		last, since = c.fell(p.Subject, at)
 	}
 	switch {
-	case from == nil:
+	case last == nil:
 		return wait{}
-	case hidden || p.HiddenFrom != nil:
+	case last.HiddenFrom != nil || p.HiddenFrom != nil:
 		return wait{unknown: true}
 	}
-	return wait{since: since, least: at - *from, most: at - *from}
+	return wait{since: since, least: at - *last.Observed, most: at - *last.Observed}
 }
 
 // fell is when a node went down the last time before it was detected, with the words for that.
-func (c *causes) fell(node string, until float64) (from *float64, since string) {
+func (c *causes) fell(node string, until float64) (from *view.Phase, since string) {
 	for _, n := range c.nodes {
 		s := n.From.Sub(base(c.r)).Seconds()
 		words := sinceWords[n.Cause]
@@ -234,7 +235,7 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 		if n.Node != node || s > until || words == "" {
 			continue
 		}
-		from, since = &s, words
+		from, since = &view.Phase{Observed: &s}, words
 		if n.Reason.Kind == outage.Noticed && n.Cause == causeSilent {
 			since = "its last heartbeat"
 		}
@@ -244,16 +245,15 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 
 // follows is when a phase was observed the last time until then, in the same outage: of the subject, if it
 // has that phase, as a node waits for what happened to itself. hidden: a blind span hid that.
-func (c *causes) follows(phase, subject string, until float64) (from *float64, hidden bool) {
+func (c *causes) follows(phase, subject string, until float64) (last *view.Phase) {
 	own := slices.ContainsFunc(c.phases, func(p view.Phase) bool { return p.Name == phase && p.Subject == subject })
 	began := c.all[outageAt(c.all, secondsAfter(c.r, until))].began.Sub(base(c.r)).Seconds()
-	for _, p := range c.phases {
-		if p.Name != phase || own && p.Subject != subject || p.Observed == nil || *p.Observed < began || *p.Observed > until {
-			continue
-		}
-		if from == nil || *p.Observed > *from {
-			from, hidden = p.Observed, p.HiddenFrom != nil
+	for i := range c.phases {
+		p := &c.phases[i]
+		mine := p.Name == phase && (!own || p.Subject == subject) && p.Observed != nil && *p.Observed >= began && *p.Observed <= until
+		if mine && (last == nil || *p.Observed > *last.Observed) {
+			last = p
 		}
 	}
-	return from, hidden
+	return last
 }

@@ -67,7 +67,10 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 				c.Before += failed.Sum()
 			}
 		case outageAt(all, end.Add(-1)) == i:
-			c.fail(failed, latest(x.At, f.began), end)
+			c.First, c.Last, c.Failed = cmp.Or(c.First, latest(x.At, f.began)), end, c.Failed+failed.Sum()
+			for class, n := range failed {
+				c.ByClass[class] += n
+			}
 		}
 	}
 	if len(all) == 1 {
@@ -88,23 +91,13 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	return c
 }
 
-// fail adds requests that failed in a second.
-func (c *Clients) fail(failed loadgen.ByClass, from, to time.Time) {
-	c.First, c.Last, c.Failed = cmp.Or(c.First, from), to, c.Failed+failed.Sum()
-	for class, n := range failed {
-		c.ByClass[class] += n
-	}
-}
-
 // count adds the error windows of the record.
 func (c *Clients) count(r *record.Record) {
 	if r.Summary == nil || r.Summary.Zero.IsZero() {
 		return // only a trial with a zero has them
 	}
 	for _, l := range r.Summary.Load {
-		for _, w := range l.ErrorWindows {
-			c.Windows, c.InWindows = append(c.Windows, w), c.InWindows+w.Failed
-		}
+		c.Windows = append(c.Windows, l.ErrorWindows...)
 		if l.LaterFailures != nil {
 			c.Outside += l.LaterFailures.Failed
 		}
@@ -114,8 +107,7 @@ func (c *Clients) count(r *record.Record) {
 	var end time.Time
 	for _, w := range c.Windows {
 		from, to := secondsAfter(r, w.From), secondsAfter(r, w.To)
-		c.ErrorTime += max(to.Sub(latest(end, from)), 0)
-		end = latest(end, to)
+		c.ErrorTime, c.InWindows, end = c.ErrorTime+max(to.Sub(latest(end, from)), 0), c.InWindows+w.Failed, latest(end, to)
 	}
 	c.Failed = cmp.Or(c.InWindows+c.Outside, c.Failed)
 }

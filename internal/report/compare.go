@@ -49,11 +49,7 @@ func (m *matrix) row(keys ...string) []cell {
 	if row, ok := m.found[id]; ok {
 		return row
 	}
-	var row []cell
-	for _, k := range keys {
-		row = append(row, cell{Text: clean(k)})
-	}
-	row = append(row, slices.Repeat([]cell{{Text: none}}, len(m.Head)-m.keys)...)
+	row := append(text.Each(keys, plainCell), slices.Repeat([]cell{{Text: none}}, len(m.Head)-m.keys)...)
 	m.Rows = append(m.Rows, row)
 	m.found[id] = row[m.keys:]
 	return m.found[id]
@@ -123,11 +119,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 }
 
 func ledgerWord(l record.Ledger) string {
-	word := "all accounted for"
-	if !l.Balanced || !l.Adds() {
-		word = "NOT all accounted for"
-	}
-	return fmt.Sprintf("%d, %s", l.Scheduled, word)
+	return fmt.Sprintf("%d, %s", l.Scheduled, map[bool]string{true: "all accounted for", false: "NOT all accounted for"}[l.Balanced && l.Adds()])
 }
 
 // nodesNamed is the largest number of nodes that skewWord names.
@@ -139,11 +131,7 @@ func skewWord(skew map[string]int) string {
 		n := slices.Sorted(maps.Values(skew))
 		return fmt.Sprintf("%s on each of %d nodes", text.Range([2]int{n[0], n[len(n)-1]}), len(n))
 	}
-	var parts []string
-	for _, node := range sortedKeys(skew) {
-		parts = append(parts, node+" "+itoa(skew[node]))
-	}
-	return clean(strings.Join(parts, ", "))
+	return clean(strings.Join(text.Each(slices.Sorted(maps.Keys(skew)), func(node string) string { return node + " " + itoa(skew[node]) }), ", "))
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {
@@ -158,8 +146,7 @@ func phaseMatrix(rs []*record.Record) *matrix {
 			row := m.row(p.Name, subject)
 			row[i].Text = phaseCell(p, reference[id])
 			if p.Observed == nil && p.Name == view.PhaseErrors {
-				c := clientsOf(r, wholeRecord(r), 0)
-				row[i].Text = c.text(false)
+				row[i].Text = clientsOf(r, wholeRecord(r), 0).text(false)
 			}
 		}
 		if reference == nil && r.Summary != nil {
@@ -201,17 +188,11 @@ func expectationMatrix(rs []*record.Record) *matrix {
 
 // metOf shows whether an expectation is met, with the observation.
 func metOf(e view.Expectation) string {
-	const unobserved = "not observed"
-	got := clean(e.Got)
-	switch {
-	case e.OK:
-		return "yes: " + got
-	case !e.Unobserved:
-		return "NO: " + got
-	case e.Got == unobserved:
-		return unobserved
+	word := map[bool]string{true: "yes", false: "NO"}[e.OK]
+	if e.Unobserved && !e.OK {
+		word = "not observed"
 	}
-	return unobserved + ": " + clean(strings.TrimPrefix(e.Got, unobserved+": "))
+	return strings.TrimSuffix(word+": "+clean(strings.TrimPrefix(strings.TrimPrefix(e.Got, word), ": ")), ": ")
 }
 
 // loadMatrix has a row for each column of the loads' tables.
@@ -263,10 +244,7 @@ func CompareJSON(w io.Writer, rs []*record.Record) error {
 		Record  string          `json:"record"`
 		Summary *record.Summary `json:"summary"`
 	}
-	var runs []run
-	for _, r := range rs {
-		runs = append(runs, run{r.Dir, r.Summary})
-	}
+	runs := text.Each(rs, func(r *record.Record) run { return run{r.Dir, r.Summary} })
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(struct {

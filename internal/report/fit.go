@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"lightsout/internal/view"
 )
@@ -69,8 +70,5 @@ func miss(p view.Phase) string {
 
 // missed describes a distance from a forecast that is not 0.
 func missed(d float64) string {
-	if d < 0 {
-		return fmt.Sprintf("%.1f s early", -d)
-	}
-	return fmt.Sprintf("%.1f s late", d)
+	return fmt.Sprintf("%.1f s %s", math.Abs(d), map[bool]string{true: "early", false: "late"}[d < 0])
 }

@@ -9,13 +9,9 @@ import (
 // grid is the table as texts, the head first.
 func (s section) grid() [][]string {
 	out := make([][]string, len(s.Rows)+1)
-	for _, h := range s.Head {
-		out[0] = append(out[0], h.Name)
-	}
+	out[0] = text.Each(s.Head, func(h column) string { return h.Name })
 	for i, row := range s.Rows {
-		for _, c := range row {
-			out[i+1] = append(out[i+1], c.Text)
-		}
+		out[i+1] = text.Each(row, func(c cell) string { return c.Text })
 	}
 	return out
 }

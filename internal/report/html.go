@@ -17,14 +17,7 @@ var styleText string
 
 // classOf is the class of a cell: figures, and its tone.
 func classOf(head []column, i int, c cell) string {
-	var words []string
-	if i < len(head) && head[i].Figures {
-		words = append(words, "n")
-	}
-	if c.Tone != plain {
-		words = append(words, string(c.Tone))
-	}
-	return strings.Join(words, " ")
+	return strings.TrimSpace(map[bool]string{true: "n "}[head[i].Figures] + string(c.Tone))
 }
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"classOf": classOf}).Parse(pageText))
@@ -40,9 +33,5 @@ func asHTML(w io.Writer, r *record.Record) error {
 		*page
 		Style   template.CSS
 		Picture template.HTML
-		Caption string
-	}{p, template.CSS(styleText), template.HTML(picture(r, p.Opening)), caption})
+	}{p, template.CSS(styleText), template.HTML(picture(r, p.Opening))})
 }
-
-// caption explains the picture.
-const caption = "An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."

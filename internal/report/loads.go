@@ -40,11 +40,7 @@ func loadOf(s *record.Summary) section {
 
 // windows formats error windows, separated by commas.
 func windows(all []record.Span) string {
-	var parts []string
-	for _, w := range all {
-		parts = append(parts, window(w.From, w.To))
-	}
-	return orNone(strings.Join(parts, ", "))
+	return orNone(strings.Join(text.Each(all, func(w record.Span) string { return window(w.From, w.To) }), ", "))
 }
 
 // later formats the number of later failures and their period.
@@ -64,11 +60,8 @@ func orNone(s string) string { return cmp.Or(s, none) }
 
 // classes writes counts by class, the most frequent first.
 func classes(by map[loadgen.Class]int) string {
-	var parts []string
-	for _, c := range byCount(by) {
-		parts = append(parts, fmt.Sprintf("%d × %s", by[c], className(c)))
-	}
-	return orNone(strings.Join(parts, ", "))
+	count := func(c loadgen.Class) string { return fmt.Sprintf("%d × %s", by[c], className(c)) }
+	return orNone(strings.Join(text.Each(byCount(by), count), ", "))
 }
 
 // className is a class as it is written; none of loadgen's is cut.

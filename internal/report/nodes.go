@@ -107,6 +107,14 @@ func planned(r *record.Record) []NodeFacts {
 	return downsOf(r, func(n *NodeFacts) bool { return r.Unplanned() && n.Reason.Kind == outage.ByAnother && !n.over(r) })
 }
 
+// unheard lists the times that nodes were NotReady only because the API server answered nobody: they could not renew
+// their Leases.
+func unheard(r *record.Record) []NodeFacts {
+	return downsOf(r, func(n *NodeFacts) bool {
+		return n.Reason.Kind == outage.Unanswered && n.First(outage.SpanNotReady) != nil && !past(r, n.From) && !n.Brief()
+	})
+}
+
 // over reports whether it had ended before the record's zero.
 func (n *NodeFacts) over(r *record.Record) bool { return !n.To.IsZero() && n.To.Before(r.Zero) }
 

@@ -51,6 +51,9 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	if len(all[0].Nodes) > 0 {
 		add(text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
+	if nodes := unheard(r); len(nodes) > 0 {
+		add("Kubernetes marked " + named(nodes) + " NotReady meanwhile: without the API server they could not renew their Leases")
+	}
 	if n := summaryOf(r).Ledger.NotSent(); summaryOf(r).Ledger.ManyUnsent() {
 		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
 	}
@@ -112,11 +115,7 @@ func who(all []NodeFacts) string {
 
 // named names nodes, each once, or counts them where there are many.
 func named(nodes []NodeFacts) string {
-	var names []string
-	for _, n := range nodes {
-		names = append(names, clean(n.Node))
-	}
-	return text.List(few(names, "more nodes"))
+	return text.List(few(text.Each(nodes, func(n NodeFacts) string { return clean(n.Node) }), "more nodes"))
 }
 
 // text is what clients saw. Of several outages, nobody knows to which the requests without an

@@ -56,9 +56,7 @@ func pageOf(r *record.Record) *page {
 	}
 	p.fact("record", filepath.Base(r.Dir)) // without the path: it may name an account, and a record may move
 	p.fact("play it", "lightsout replay . (in the folder of this report)")
-	for _, t := range r.Torn {
-		p.Loud = append(p.Loud, cell{clean(t), warning})
-	}
+	p.Loud = append(p.Loud, text.Each(r.Torn, func(t string) cell { return cell{clean(t), warning} })...)
 	p.Facts = settled([]section{nodesTable(r, all), clientsTable(r, all), podsTable(r, all)})
 	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
@@ -120,10 +118,7 @@ func reasonsFor(s *record.Summary) (why []string) {
 	if s.Verdict == view.NotObserved {
 		why = append(why, view.NoVerdict(s.Why, s.Expectations))
 	}
-	for _, w := range s.Why {
-		why = append(why, clean(w))
-	}
-	return why
+	return append(why, text.Each(s.Why, clean)...)
 }
 
 // loud is what must be read before anything else in a summary.

@@ -101,7 +101,7 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 			sampled = true
 			top = max(top, b.Served+b.Queued+b.Stalled+b.OnDead+b.Unknown, b.Capacity, b.Target)
 		}
-		fails = max(fails, b.fails+b.Unresolved)
+		fails = max(fails, b.failed.Sum()+b.Unresolved)
 	}
 	if len(bins) == 0 {
 		d.text("label soft", 0, d.y+11, "start", "no load was sent")

@@ -177,10 +177,7 @@ func (d *drawing) marks(marks []mark, bottom float64) {
 	}
 	for _, m := range marks {
 		x := d.axis.x(m.At)
-		var says []string
-		for _, e := range m.Entries {
-			says = append(says, offset(e.At)+" "+e.who()+": "+e.what())
-		}
+		says := text.Each(m.Entries, func(e entry) string { return offset(e.At) + " " + e.who() + ": " + e.what() })
 		d.printf(`<g class="mark"><title>%s</title>`, html.EscapeString(text.Clean(strings.Join(says, "; "), 300)))
 		if len(marks) <= linesMost {
 			d.line("mark-line", x, 24, x, bottom)

@@ -7,6 +7,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -86,7 +87,7 @@ func skewOf(s *record.Summary) section {
 		}
 		return itoa(m[node])
 	}
-	for _, node := range sortedKeys(nodes) {
+	for _, node := range slices.Sorted(maps.Keys(nodes)) {
 		t.row(node, pods(s.SkewStart, node), pods(s.Skew, node))
 	}
 	return t
@@ -138,9 +139,7 @@ func forecastOf(s *record.Summary) section {
 			}
 		}
 	}
-	for _, f := range s.Forecast {
-		t.Items = append(t.Items, cell{Text: clean(f)})
-	}
+	t.Items = text.Each(s.Forecast, plainCell)
 	return t
 }
 
@@ -183,5 +182,3 @@ func settingsOf(s *record.Summary) section {
 	}
 	return t
 }
-
-func sortedKeys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }

@@ -42,8 +42,8 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
 	replaced, moved := at(view.PhaseReplaced)
-	if ready, _ := c.follows(view.PhaseReady, "", evicted); ready != nil {
-		tainted = max(tainted, *ready)
+	if ready := c.follows(view.PhaseReady, "", evicted); ready != nil {
+		tainted = max(tainted, *ready.Observed)
 	}
 	if taint := c.taint(); marked && deleted && moved && taint != "" && len(c.replaced()) > 0 {
 		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced)
@@ -61,7 +61,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		case ready == nil:
 			t.row(change, then, none, none)
 		case deleted:
-			add(change, then, evicted+restored-*ready, restored)
+			add(change, then, evicted+restored-*ready.Observed, restored)
 		}
 	}
 	for _, fate := range []string{hangs, kept} {
@@ -122,13 +122,10 @@ func withFate(all []Workload, fate string) (names []string) {
 	return names
 }
 
-// awaiting counts the pods of a workload of the first outage that had no node until a node was Ready again, and is when
-// the last of those was before the workload had all, in seconds from base; nil: none was. A pod that waits for a node before that gets one elsewhere.
-func (c *causes) awaiting(w *Workload, all *pods) (n int, ready *float64) {
-	back := func(at time.Time) *float64 {
-		node, _ := c.follows(view.PhaseReady, "", at.Sub(base(c.r)).Seconds())
-		return node
-	}
+// awaiting counts the pods of a workload that had no node until a node was Ready again, with the last of those before the
+// workload had all; nil: none was. A pod that waits for a node before that gets one elsewhere.
+func (c *causes) awaiting(w *Workload, all *pods) (n int, ready *view.Phase) {
+	back := func(at time.Time) *view.Phase { return c.follows(view.PhaseReady, "", at.Sub(base(c.r)).Seconds()) }
 	for _, p := range all.lives {
 		if workloadOf(p.Pod) == w.Ref && !p.waits.IsZero() && back(p.waits) == nil && (p.placed.IsZero() || back(p.placed) != nil) {
 			n++

@@ -1,6 +1,10 @@
 package report
 
-import "slices"
+import (
+	"slices"
+
+	"lightsout/internal/text"
+)
 
 // tone is the emphasis of a cell or a sentence. It only repeats the text: no tone has a
 // meaning that the text lacks.
@@ -70,33 +74,26 @@ func settled(all []section) (out []section) {
 func (s *section) say(t tone, text string) { s.Lead = append(s.Lead, cell{clean(text), t}) }
 
 func (s *section) columns(names ...string) {
-	for _, n := range names {
-		s.Head = append(s.Head, column{Name: n})
-	}
+	s.Head = append(s.Head, text.Each(names, func(n string) column { return column{Name: n} })...)
 }
 
 // figures adds a column of figures.
 func (s *section) figures(names ...string) {
-	for _, n := range names {
-		s.Head = append(s.Head, column{Name: n, Figures: true})
-	}
+	s.Head = append(s.Head, text.Each(names, func(n string) column { return column{n, true} })...)
 }
 
 // row adds a row; its cells are strings, ints or cells.
-func (s *section) row(values ...any) {
-	row := make([]cell, 0, len(values))
-	for _, v := range values {
-		row = append(row, cellOf(v))
-	}
-	s.Rows = append(s.Rows, row)
-}
+func (s *section) row(values ...any) { s.Rows = append(s.Rows, text.Each(values, cellOf)) }
+
+// plainCell is a cell with a text of a record.
+func plainCell(s string) cell { return cell{Text: clean(s)} }
 
 func cellOf(v any) cell {
 	switch v := v.(type) {
 	case cell:
 		return cell{clean(v.Text), v.Tone}
 	case string:
-		return cell{Text: clean(v)}
+		return plainCell(v)
 	case int:
 		return cell{Text: itoa(v)}
 	}

@@ -51,10 +51,7 @@ func SoFar(signs []view.Event, clients, pods string) string {
 // Lacking counts the available pods of workloads that lack some, the worst first; empty if there are none.
 func Lacking(lost []Workload) string {
 	slices.SortFunc(lost, worse)
-	var said []string
-	for i := range lost[:min(len(lost), workloadsMost)] {
-		said = append(said, fmt.Sprintf("%d of %d%s", lost[i].Lowest, lost[i].Of, lost[i].of()))
-	}
+	said := text.Each(lost[:min(len(lost), workloadsMost)], func(w Workload) string { return fmt.Sprintf("%d of %d%s", w.Lowest, w.Of, w.of()) })
 	if len(said) == 0 {
 		return ""
 	}
@@ -151,9 +148,7 @@ func signsOf(r *record.Record) section {
 	for _, x := range s.Unplanned.Signs {
 		t.row(x.Kind.LastGood(x.Subject), offset(x.At.Sub(s.Zero).Seconds()), offset(x.Noticed.Sub(s.Zero).Seconds()), seconds(x.Noticed.Sub(x.At).Seconds()))
 	}
-	for _, u := range s.Unplanned.Unseen {
-		t.Items = append(t.Items, cell{clean(fmt.Sprintf("Not seen: %s.", u)), warning})
-	}
+	t.Items = text.Each(s.Unplanned.Unseen, func(u string) cell { return cell{clean("Not seen: " + u + "."), warning} })
 	return t
 }
 

@@ -26,9 +26,9 @@ func Range(n [2]int) string {
 	return fmt.Sprintf("%d–%d", n[0], n[1])
 }
 
-// Each is the text of each value.
-func Each[T any](all []T, of func(T) string) []string {
-	var out []string
+// Each is what each value becomes, such as its text.
+func Each[T, To any](all []T, of func(T) To) []To {
+	var out []To
 	for _, v := range all {
 		out = append(out, of(v))
 	}
