@@ -30,6 +30,8 @@ func TestSpansAndReasonsJoinIntoTimesDown(t *testing.T) {
 	}{
 		"nothing":                               {nil, nil, ""},
 		"boots before it is heard":              {[]Span{span(SpanOff, 20, 60), span(SpanSilent, 64, 70)}, nil, "20–70 nobody 2"},
+		"heard later than Ready":                {[]Span{span(SpanSilent, 20, 64), span(SpanNotReady, 22, 60)}, nil, "20–60 nobody 2"},
+		"silent again just after Ready":         {[]Span{span(SpanNotReady, 20, 60), span(SpanSilent, 62, 70)}, nil, "20–70 nobody 2"},
 		"twice":                                 {[]Span{span(SpanOff, 20, 60), span(SpanSilent, 66, 70)}, nil, "20–60 nobody 1, 66–70 nobody 1"},
 		"to the end":                            {[]Span{span(SpanOff, 20, 60), lasts(SpanSilent, 22)}, nil, "20–end nobody 2"},
 		"asked for":                             {[]Span{span(SpanNotReady, 22, 60)}, []Reason{asked(5), asked(20)}, "20–60 operator 1"},

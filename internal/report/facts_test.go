@@ -222,7 +222,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			down(r, "k8s3", outage.SpanSilent, 64, 72)
 			down(r, "k8s1", outage.SpanNotReady, 65, 71)
 			loseAPI(r, 50, 64)
-		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; " + lowestHidden + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; " + lowestHidden + ". Kubernetes marked k8s1 NotReady: no Lease could be renewed while the API server gave no answer."},
 		"an outage without a node": {func(r *record.Record) {
 			signs(r, 20, "load", view.SignRequests)
 			cordon := view.Event{Kind: string(cluster.KindNode), Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(21), Seen: at(21)}
@@ -292,7 +292,11 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	scales(r, 0, 6)
 	lose(r, 5, 4, 6) // and is there again
 	r.Events = append(r.Events, view.Event{Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(9), Seen: at(9)})
-	lose(r, 4, 10, 40)
+	web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
+	shows(r, 1, web, "k8s2", true, 0, "web-1-a", "web-1-b")
+	shows(r, 10, web, "k8s2", false, 10, "web-1-a", "web-1-b")
+	lose(r, 3, 10, 12)
+	lose(r, 4, 12, 40)
 	off(r, 60)
 	fail(r, 12, 13)
 	fail(r, 61, 62) // it had no connection at zero
@@ -302,8 +306,8 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	if got := all[0].Clients.text(false) + "; " + beforeOf(&all[0]); got != "no request failed; the drain of k8s2 had begun at 08:00:09, and 2 requests had failed since" {
 		t.Errorf("%s", got)
 	}
-	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 4 || w[0].lost() != 2 {
-		t.Errorf("%+v", all[0].Workloads)
+	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 3 || w[0].lost() != 3 || w[0].Why != "2 pods on k8s2; 2 evicted by the drain" {
+		t.Errorf("%+v", rowsOf(podsTable(r, all)))
 	}
 }
 
@@ -316,6 +320,9 @@ func TestEachTimeThatPodsLackedIsInTheTable(t *testing.T) {
 	for s, to := range map[float64]string{25: "4/6", 46: "6/6", 305: "5/6", 316: "6/6"} {
 		counts(r, s, "", to)
 	}
+	waits(r, 305.1, "web-1")
+	waits(r, 305.8, "web-1") // the scheduler places it within a second
+	r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s1"
 	if got, want := rowsOf(podsTable(r, factsOf(r))), "T+00:20.0|default/web|4 of 6|T+00:25.0, T+05:05.0|T+00:46.0, T+05:16.0|32 s"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -52,7 +52,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 		add(text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
 	if nodes := unheard(r); len(nodes) > 0 {
-		add("Kubernetes marked " + named(nodes) + " NotReady meanwhile: without the API server they could not renew their Leases")
+		add("Kubernetes marked " + named(nodes) + " NotReady: no Lease could be renewed while the API server gave no answer")
 	}
 	if n := summaryOf(r).Ledger.NotSent(); summaryOf(r).Ledger.ManyUnsent() {
 		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")

@@ -46,6 +46,29 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 			sees(r, view.PhaseTainted, "a", 5)
 			sees(r, view.PhaseEvicted, "a", 25)
 		}, "T+00:25.0|begins to delete the pods on a|20 s after the taint|tolerationSeconds of node.kubernetes.io/unreachable (unknown)"},
+		"the API server answers again, and tells what happened": {func(r *record.Record) {
+			signAPI(r, 0)
+			loseAPI(r, 0, 46)
+			down(r, "a", outage.SpanNotReady, 5, 35)
+			shows(r, 46, cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}, "a", false, 35, "web-1-a") // its kubelet deleted it anew
+			r.Events = append(r.Events, view.Event{Subject: "a", Change: cluster.ChangeTaint, To: cluster.TaintUnreachable + ":NoExecute", At: at(5), Seen: at(5)},
+				view.Event{Namespace: "default", Subject: "web-1-a", Code: view.CodePodStatus, Is: cluster.HealthChanging, Cause: cluster.CauseEvicted, At: at(25), Seen: at(25)})
+		}, "T+00:25.0|begins to delete the pods on a|20 s after the taint|tolerationSeconds of node.kubernetes.io/unreachable (unknown)|T+00:46.0"},
+		"it went down twice": {func(r *record.Record) {
+			web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
+			for i, s := range []float64{10, 200} {
+				asks(r, "a", s, power.ActionOff, power.StageSending)
+				down(r, "a", outage.SpanNotReady, s+5, s+90)
+				shows(r, s, web, "a", true, 0, "web-1-"+itoa(i))
+				shows(r, s+40, web, "a", false, s+40, "web-1-"+itoa(i))
+			}
+			sees(r, view.PhaseEvicted, "a", 240.5)
+			sees(r, view.PhaseRestored, "default/web", 291) // none of its pods was missing
+		}, "T+00:50.0|begins to delete the pods on a|–|its pods' tolerationSeconds; lightsout did not see the taint come\n" +
+			"T+01:40.0|marks a Ready|–|its kubelet reports a new state at once, else every nodeStatusUpdateFrequency (unknown)\n" +
+			"T+03:25.0|marks a NotReady|5 s after the power cut|no heartbeat for node-monitor-grace-period (unknown), checked every node-monitor-period (unknown)\n" +
+			"T+04:00.5|begins to delete the pods on a|–|its pods' tolerationSeconds; lightsout did not see the taint come\n" +
+			"T+04:50.0|marks a Ready|–|its kubelet reports a new state at once, else every nodeStatusUpdateFrequency (unknown)\n"},
 		"a node of an earlier outage was Ready before": {func(r *record.Record) {
 			for node, s := range map[string]float64{"a": 10, "b": 200} {
 				asks(r, node, s, power.ActionOff, power.StageSending)
@@ -63,7 +86,7 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 	} {
 		r := bare()
 		tc.happen(r)
-		if got := rowsOf(kube(r)); !strings.Contains("\n"+got, "\n"+tc.want) {
+		if got := rowsOf(kube(r)); !strings.Contains("\n"+got+"\n", "\n"+tc.want) {
 			t.Errorf("%s: no %q in\n%s", name, tc.want, got)
 		}
 	}
@@ -154,6 +177,7 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 			r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s1"
 		}
 		waits(r, 401, "web-3")
+		tells(r, 404, cluster.KindPod, "web-3", "FailedScheduling", "0/3 nodes are available: 3 node(s) had untolerated taint(s).") // for a moment
 		sees(r, view.PhaseEvicted, "k8s2", 60)
 		sees(r, view.PhaseReady, "k8s2", 400)
 		all := factsOf(r)
