@@ -150,7 +150,7 @@ func (all *pods) placed(r *record.Record) (last time.Time) {
 func (all *pods) evict(r *record.Record, nodes []NodeFacts) {
 	marked := map[cluster.Key]time.Time{} // a kubelet that is back sets the deletion anew
 	for i := range r.Events {
-		if e := &r.Events[i]; e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause.Evicts() {
+		if e := &r.Events[i]; e.Code == view.CodePodStatus && e.To == "Terminating" {
 			marked[cluster.Key{Namespace: e.Namespace, Name: e.Subject}] = e.When().By
 		}
 	}

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +73,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		t.Items = append(t.Items, cell{Text: "lightsout did not see enough of this outage to tell whether a setting of Kubernetes would have shortened it."})
 	case partly:
 		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other settings may have shortened it as well.", warning})
-	case len(worst) > 0 && worst[0].lost() > 0 && !t.names(clean(worst[0].Key.String())):
+	case len(worst) > 0 && worst[0].lost() > 0 && !strings.Contains(fmt.Sprint(t.Rows, t.Items), clean(worst[0].Key.String())):
 		t.Items = append(t.Items, cell{Text: clean("lightsout knows of no change that would have brought the pods of " + worst[0].Key.String() + " back sooner: " + cmp.Or(worst[0].Why, "the record does not show why they were missing"))})
 	case len(t.Rows)+len(t.Items) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
@@ -83,12 +82,6 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
 	}
 	return t
-}
-
-// names reports whether a row or an item names something.
-func (s *section) names(what string) bool {
-	in := func(c cell) bool { return strings.Contains(c.Text, what) }
-	return slices.ContainsFunc(s.Items, in) || slices.ContainsFunc(s.Rows, func(row []cell) bool { return slices.ContainsFunc(row, in) })
 }
 
 // replaced names the workloads whose pods were replaced on other nodes, and waited for none of them.

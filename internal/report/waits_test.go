@@ -52,7 +52,7 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 			down(r, "a", outage.SpanNotReady, 5, 35)
 			shows(r, 46, cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}, "a", false, 35, "web-1-a") // its kubelet deleted it anew
 			r.Events = append(r.Events, view.Event{Subject: "a", Change: cluster.ChangeTaint, To: cluster.TaintUnreachable + ":NoExecute", At: at(5), Seen: at(5)},
-				view.Event{Namespace: "default", Subject: "web-1-a", Code: view.CodePodStatus, Is: cluster.HealthChanging, Cause: cluster.CauseEvicted, At: at(25), Seen: at(25)})
+				view.Event{Namespace: "default", Subject: "web-1-a", Code: view.CodePodStatus, To: "Terminating", At: at(25), Seen: at(25)})
 		}, "T+00:25.0|begins to delete the pods on a|20 s after the taint|tolerationSeconds of node.kubernetes.io/unreachable (unknown)|T+00:46.0"},
 		"it went down twice": {func(r *record.Record) {
 			web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
