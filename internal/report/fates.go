@@ -209,7 +209,8 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 			until = events[i+1].Seen
 		}
 		said := e.To + ": " + cluster.Unpreempted(e.Why)
-		if lasted[said] += until.Sub(e.Seen); lasted[said] >= lasted[why] {
+		lasted[said] += until.Sub(e.Seen)
+		if lasted[said] >= lasted[why] {
 			why = said
 		}
 	}
