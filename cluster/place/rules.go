@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	schedule "k8s.io/component-helpers/scheduling/corev1"
 
@@ -34,6 +35,28 @@ const (
 var ruleOf = map[string]string{"": "", nodeAffinity: "node affinity or selector", hostPorts: "host ports", volumeElsewhere: "place of the volumes",
 	unevenSpread: "topology spread constraint", noSpreadLabel: "topology spread constraint",
 	affinity: "pod affinity", antiAffinity: "pod anti-affinity", existingAnti: "pod anti-affinity"}
+
+// Loosen makes topology spread constraints soft, or removes other rules, by their names in Workload.Rules.
+func Loosen(of cluster.Spec, rules []string) cluster.Spec {
+	spec := of.Decode()
+	a := ptr.Deref(spec.Affinity, corev1.Affinity{})
+	for _, rule := range rules {
+		switch rule {
+		case ruleOf[unevenSpread]:
+			for i := range spec.TopologySpreadConstraints {
+				spec.TopologySpreadConstraints[i].WhenUnsatisfiable = corev1.ScheduleAnyway
+			}
+		case ruleOf[affinity]:
+			a.PodAffinity = nil
+		case ruleOf[antiAffinity]:
+			a.PodAntiAffinity = nil
+		case ruleOf[nodeAffinity]:
+			spec.NodeSelector, a.NodeAffinity = nil, nil
+		}
+	}
+	spec.Affinity = &a
+	return cluster.NewSpec(spec, "")
+}
 
 // rules are the compiled rules of a class, checked node by node.
 type rules struct {

@@ -20,6 +20,9 @@ var missing = corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("100m")
 // World is a compiled cluster that forecasts where its pods go. One goroutine may use
 // it.
 type World struct {
+	// Roomy: each node has room for any pod.
+	Roomy bool
+
 	s         *cluster.Snapshot
 	nodes     []*node // sorted by name
 	byName    map[string]int

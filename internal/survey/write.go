@@ -71,7 +71,7 @@ func (l *Loss) unreplaced() place.Range {
 // Why is the problem with the loss in one line; empty without one.
 func (l *Loss) Why() string { return text.Clean(strings.Join(l.reasons(), "; "), 6000) }
 
-// inShort is Why without the reasons for which a table has no room.
+// inShort is Why without the reasons for which a table on a terminal has no room.
 func (l *Loss) inShort() string {
 	const shown = 2
 	why := l.reasons()
@@ -168,7 +168,9 @@ func (r *Report) lossLines(width int) (lines []string) {
 	rows := [][]string{slices.Clone(columns)}
 	for _, l := range r.Rows() {
 		row := l.Cells()
-		row[len(row)-1] = text.Cells(l.inShort())
+		if width > 0 {
+			row[len(row)-1] = text.Cells(l.inShort())
+		}
 		rows = append(rows, row)
 	}
 	for k := len(columns) - 2; k > 0; k-- {
@@ -204,9 +206,6 @@ const oneNodeShown = 3
 func (r *Report) Notes() (out []string) {
 	if r.Nodes > 0 && len(r.Names)+len(r.Down) == 0 {
 		out = append(out, fmt.Sprintf("A survey loses workers one by one, and here every node (%d) belongs to the control plane; --by LABEL loses groups of any nodes.", r.Nodes))
-	}
-	if r.Waiting > 0 {
-		out = append(out, fmt.Sprintf("%s for a node already; the table does not count them.", text.Count(r.Waiting, "pod waits", "pods wait")))
 	}
 	if len(r.Down) > 0 {
 		out = append(out, fmt.Sprintf("%s %s as down already (not Ready, or off or going off by lightsout): each line counts the room that %s pods need.", text.List(r.Down), text.Noun(len(r.Down), "counts", "count"), text.Noun(len(r.Down), "its", "their")))
