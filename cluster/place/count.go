@@ -104,7 +104,7 @@ func (w *World) antiBlockers(c *class) (out []blocker) {
 	keys := map[string]map[*class]bool{}
 	for _, g := range w.guards {
 		for _, t := range w.terms(g, g.anti.RequiredDuringSchedulingIgnoredDuringExecution) {
-			if t.matches(w, c) {
+			if g != c && t.matches(w, c) { // its own terms are above
 				if keys[t.key] == nil {
 					keys[t.key] = map[*class]bool{}
 				}

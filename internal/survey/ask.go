@@ -3,6 +3,7 @@ package survey
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,10 +37,10 @@ type asker struct {
 	partials int    // the number of pairs that are Partial
 }
 
-// newAsker returns an asker for a cluster whose nodes the report lists.
-func newAsker(s *cluster.Snapshot, q Options, r *Report) *asker {
+// newAsker returns an asker for a cluster whose nodes the report lists, after a change of rules or room.
+func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy) *asker {
 	a := asker{w: place.New(s), s: s, q: q, r: r, down: forecast.Down(s, q.Off), held: map[string]bool{}, mapped: len(r.Names) <= MapMost, changed: map[string]*asker{}}
-	a.requests = a.w.Requests()
+	a.w.Loose, a.w.Roomy, a.requests = maps.Clone(m.loose), m.Room != nil, a.w.Requests()
 	for _, p := range s.Pods() {
 		if _, ok := q.Min[workload(p)]; ok {
 			a.held[p.Node] = true

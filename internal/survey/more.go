@@ -51,8 +51,8 @@ func (r *Report) remedy(l *Loss) string {
 	for _, n := range l.ToSpare.Up {
 		ways = append(ways, map[bool]string{true: "bring back ", false: "uncordon "}[r.isDown(n)]+n)
 	}
-	for _, key := range slices.Sorted(maps.Keys(l.ToSpare.Loosen)) {
-		ways = append(ways, "loosen the "+text.List(l.ToSpare.Loosen[key])+" of "+key+" (room alone does not help)")
+	for _, rules := range l.ToSpare.Loosen {
+		ways = append(ways, "loosen the "+rules+" (room alone does not help)")
 	}
 	if len(l.ToSpare.Room) > 0 {
 		ways = append(ways, "room for "+text.List(l.ToSpare.Room))

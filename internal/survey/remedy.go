@@ -2,12 +2,12 @@ package survey
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"lightsout/cluster"
-	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
@@ -15,26 +15,24 @@ import (
 type Remedy struct {
 	// Up names nodes that are down or cordoned and would take pods.
 	Up []string `json:"up,omitempty"`
-	// Loosen lists rules of a workload as place.Workload does, and Room who needs how much of it.
-	Loosen map[string][]string `json:"loosen,omitempty"`
-	Room   []string            `json:"room,omitempty"`
+	// Loosen names rules of workloads, and Room who needs how much of it.
+	Loosen []string `json:"loosen,omitempty"`
+	Room   []string `json:"room,omitempty"`
+
+	loose map[cluster.Key][]string // as place.World has it
 }
 
 // after asks about the cluster after a change; with Room, each node has room for any pod.
 func (a *asker) after(m Remedy) *asker {
-	key := fmt.Sprint(m.Up, m.Loosen, m.Room != nil)
-	if a.changed[key] != nil {
-		return a.changed[key]
-	}
-	if len(a.changed) > 12 {
-		clear(a.changed)
+	key := fmt.Sprint(m.Up, m.loose, m.Room != nil)
+	if b := a.changed[key]; b != nil {
+		return b
 	}
 	all, q := a.s.Contents(), a.q
-	up := func(n string) bool { return slices.Contains(m.Up, n) }
-	q.Off = slices.DeleteFunc(slices.Clone(q.Off), up)
-	all.Nodes, all.Pods = slices.Clone(all.Nodes), slices.Clone(all.Pods)
+	q.Off = slices.DeleteFunc(slices.Clone(q.Off), func(n string) bool { return slices.Contains(m.Up, n) })
+	all.Nodes = slices.Clone(all.Nodes)
 	for i, n := range all.Nodes {
-		if x := *n; up(n.Name) {
+		if x := *n; slices.Contains(m.Up, n.Name) {
 			x.Ready, x.Overdue, x.LeaseDuration, x.Unschedulable = cluster.TriTrue, false, 0, n.Unschedulable && a.r.isDown(n.Name)
 			x.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t cluster.Taint) bool {
 				return t.Key == corev1.TaintNodeUnschedulable || t.Key == cluster.TaintOutOfService || cluster.Evicts(t.Key+":NoExecute")
@@ -42,16 +40,11 @@ func (a *asker) after(m Remedy) *asker {
 			all.Nodes[i] = &x
 		}
 	}
-	for i, p := range all.Pods {
-		if rules := m.Loosen[workload(p).String()]; rules != nil {
-			x := *p
-			x.Spec = place.Loosen(p.Spec, rules)
-			all.Pods[i] = &x
-		}
+	if len(a.changed) > 12 {
+		clear(a.changed)
 	}
-	b := newAsker(cluster.NewSnapshot(all), q, a.r)
-	a.changed[key], b.w.Roomy = b, m.Room != nil
-	return b
+	a.changed[key] = newAsker(cluster.NewSnapshot(all), q, a.r, m)
+	return a.changed[key]
 }
 
 // harm is 0 if the cluster can spare the nodes.
@@ -81,24 +74,27 @@ func (a *asker) remedy(l *Loss, orders int) (m Remedy) {
 			m, x = less, with
 		}
 	}
-	m.Loosen = map[string][]string{}
+	m.loose = map[cluster.Key][]string{}
 	for x.TooMuch() {
-		was, tried := fmt.Sprint(m.Loosen), m.Room != nil
+		was, tried := fmt.Sprint(m.loose), m.Room != nil
 		m.Room = nil
 		for _, w := range x.Workloads {
-			if key := w.Key.String(); !w.enough() && w.Pending.High > 0 {
-				m.Room = append(m.Room, a.needs(w))
-				if w.Rules != nil {
-					m.Loosen[key] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.Loosen[key], w.Rules))))
-				}
+			if w.enough() || w.Pending.High == 0 {
+				continue
+			}
+			if m.Room = append(m.Room, a.needs(w)); len(w.Rules) > 0 {
+				m.loose[w.Key] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.loose[w.Key], w.Rules))))
 			}
 		}
-		if fmt.Sprint(m.Loosen) != was {
+		if fmt.Sprint(m.loose) != was {
 			m.Room = nil
 		} else if tried || m.Room == nil {
 			return Remedy{}
 		}
 		x = play(m)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(m.loose), cluster.Key.Compare) {
+		m.Loosen = append(m.Loosen, text.List(m.loose[key])+" of "+key.String())
 	}
 	return m
 }
