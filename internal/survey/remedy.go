@@ -82,7 +82,8 @@ func (a *asker) remedy(l *Loss, orders int) (m Remedy) {
 			if w.enough() || w.Pending.High == 0 {
 				continue
 			}
-			if m.Room = append(m.Room, a.needs(w)); len(w.Rules) > 0 {
+			m.Room = append(m.Room, a.needs(w))
+			if len(w.Rules) > 0 {
 				m.loose[w.Key] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.loose[w.Key], w.Rules))))
 			}
 		}
