@@ -104,6 +104,15 @@ func (w *World) Requests() map[cluster.Key]corev1.ResourceList {
 	return all
 }
 
+// Waiting is how many pods of each workload wait for a node already.
+func (w *World) Waiting() map[cluster.Key]int {
+	out := map[cluster.Key]int{}
+	for _, c := range w.idle {
+		out[c.workload] += c.waiting
+	}
+	return out
+}
+
 // resource returns the index of a resource.
 func (w *World) resource(name string) int {
 	i, ok := w.resources[name]

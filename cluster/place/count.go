@@ -64,17 +64,20 @@ type spread struct {
 	skew, least int32 // maxSkew and minDomains
 	self        bool  // counts the pod itself
 	hostname    bool
-	domains     []int32 // with an eligible node
+	taints      bool    // a node that is down is not eligible
+	domains     [][]int // the eligible nodes of each domain
 }
 
-// minimum returns the smallest count among the domains with an eligible node.
-func (s *spread) minimum(counts []int32) int32 {
-	if int32(len(s.domains)) < s.least {
-		return 0
+// minimum returns the smallest count among the domains with an eligible node; dead are the nodes that are down.
+func (s *spread) minimum(counts []int32, dead []bool) int32 {
+	least, n := int32(math.MaxInt32), int32(0)
+	for d, nodes := range s.domains {
+		if slices.ContainsFunc(nodes, func(i int) bool { return !s.taints || !dead[i] }) {
+			least, n = min(least, counts[d]), n+1
+		}
 	}
-	least := int32(math.MaxInt32)
-	for _, d := range s.domains {
-		least = min(least, counts[d])
+	if n < s.least {
+		return 0
 	}
 	return least
 }
@@ -101,7 +104,7 @@ func (w *World) antiBlockers(c *class) (out []blocker) {
 	keys := map[string]map[*class]bool{}
 	for _, g := range w.guards {
 		for _, t := range w.terms(g, g.anti.RequiredDuringSchedulingIgnoredDuringExecution) {
-			if t.matches(w, c) {
+			if g != c && t.matches(w, c) { // its own terms are above
 				if keys[t.key] == nil {
 					keys[t.key] = map[*class]bool{}
 				}
@@ -135,7 +138,7 @@ func portsMeet(a, b corev1.ContainerPort) bool {
 }
 
 // spreads returns the topology spread constraints of the class: the soft ones
-// (ScheduleAnyway) or the hard ones (DoNotSchedule). It takes the policies for nodes to be the default.
+// (ScheduleAnyway) or the hard ones (DoNotSchedule).
 func (w *World) spreads(c *class, soft bool) (out []spread) {
 	action := corev1.DoNotSchedule
 	if soft {
@@ -146,7 +149,9 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 		if t.WhenUnsatisfiable != action {
 			continue
 		}
-		s := spread{skew: t.MaxSkew, least: ptr.Deref(t.MinDomains, 1), hostname: t.TopologyKey == corev1.LabelHostname}
+		honor := ptr.Deref(t.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) == corev1.NodeInclusionPolicyHonor
+		selected := ptr.Deref(t.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) == corev1.NodeInclusionPolicyHonor
+		s := spread{skew: t.MaxSkew, least: ptr.Deref(t.MinDomains, 1), hostname: t.TopologyKey == corev1.LabelHostname, taints: honor && !c.rules.tolerates}
 		sel := selector(t.LabelSelector)
 		for _, key := range t.MatchLabelKeys {
 			if v, ok := c.labelSet()[key]; ok {
@@ -163,17 +168,18 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 					skip[i] = skip[i] || !has
 				}
 			}
-			skip[i] = skip[i] || at(unfit, i)
+			why := at(c.rules.before, i)
+			skip[i] = skip[i] || selected && at(unfit, i) || honor && (why == unschedulable || why == taints)
 		}
 		empty := sel.Empty()
 		s.counter = w.newCounter(w.topology(t.TopologyKey), true, skip, func(x *class) bool {
 			return !empty && x.namespace == c.namespace && sel.Matches(x.labelSet())
 		})
 		s.self = sel.Matches(c.labelSet())
-		seen := make([]bool, len(s.names))
+		s.domains = make([][]int, len(s.names))
 		for i, d := range s.of {
-			if d >= 0 && !skip[i] && !seen[d] {
-				seen[d], s.domains = true, append(s.domains, d)
+			if d >= 0 && !skip[i] {
+				s.domains[d] = append(s.domains[d], i)
 			}
 		}
 		out = append(out, s)

@@ -83,15 +83,32 @@ func TestARandomOutcomeIsARange(t *testing.T) {
 }
 
 func TestALostNodeStaysADomain(t *testing.T) {
-	c := tiny(3)
-	spec := asking("cpu", "100m")
-	spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
-	for _, n := range []string{"a", "b", "c"} {
-		put(c, "web", n, spec)
-	}
-	if o := lose(c, "a"); o.Pending != (Range{1, 1}) {
-		t.Errorf("the lost node's 0 pods allow others 1: %v", o.Pending)
+	ignore, honor := corev1.NodeInclusionPolicyIgnore, corev1.NodeInclusionPolicyHonor
+	for what, tt := range map[string]struct {
+		taints, affinity *corev1.NodeInclusionPolicy
+		tainted          bool
+		want             int
+	}{
+		"its 0 pods allow others 1":                         {want: 1},
+		"unless a lost node is no domain":                   {taints: &honor, want: 0},
+		"nor is one that the selector excludes, if counted": {taints: &honor, affinity: &ignore, want: 1},
+		"nor a tainted one":                                 {taints: &honor, affinity: &ignore, tainted: true, want: 0},
+	} {
+		c := tiny(4)
+		spec := asking("cpu", "100m")
+		spec.NodeSelector = map[string]string{"web": "yes"}
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
+			NodeTaintsPolicy: tt.taints, NodeAffinityPolicy: tt.affinity, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+		for _, n := range c.Nodes[:3] {
+			n.Labels += ",web=yes"
+			put(c, "web", n.Name, spec)
+		}
+		if tt.tainted {
+			c.Nodes[3].Taints = []cluster.Taint{{Key: "other", Effect: "NoSchedule"}}
+		}
+		if o := lose(c, "a"); o.Pending != (Range{tt.want, tt.want}) {
+			t.Errorf("%s: %v", what, o.Pending)
+		}
 	}
 }
 

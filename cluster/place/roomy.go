@@ -245,7 +245,7 @@ func (m *movers) bound(s *spread) int32 {
 		}
 	}
 	move(-1)
-	least := s.minimum(s.base)
+	least := s.minimum(s.base, m.w.dead)
 	move(1)
 	return s.skew + least - n
 }

@@ -33,7 +33,7 @@ const (
 // ruleOf names the rule of a workload behind a reason; of none, no rule.
 var ruleOf = map[string]string{"": "", nodeAffinity: "node affinity or selector", hostPorts: "host ports", volumeElsewhere: "place of the volumes",
 	unevenSpread: "topology spread constraint", noSpreadLabel: "topology spread constraint",
-	affinity: "pod affinity", antiAffinity: "pod anti-affinity", existingAnti: "pod anti-affinity"}
+	affinity: "pod affinity", antiAffinity: "pod anti-affinity"}
 
 // rules are the compiled rules of a class, checked node by node.
 type rules struct {
@@ -66,7 +66,10 @@ func (w *World) rulesOf(c *class) *rules {
 	c.rules = r
 	r.tolerates = tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoSchedule}) &&
 		tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoExecute})
-	unfit := w.unselected(c)
+	loose, unfit := w.Loose[c.workload], w.unselected(c)
+	if slices.Contains(loose, ruleOf[nodeAffinity]) {
+		unfit = nil
+	}
 	note := func(i int, why string) {
 		if r.before == nil {
 			r.before = make([]string, len(w.nodes))
@@ -85,6 +88,18 @@ func (w *World) rulesOf(c *class) *rules {
 	}
 	r.ports, r.anti, r.spreads = w.portBlocker(c), w.antiBlockers(c), w.spreads(c, false)
 	r.affinity, r.alone = w.affinityCounters(c)
+	for _, rule := range loose {
+		switch rule {
+		case ruleOf[hostPorts]:
+			r.ports = nil
+		case ruleOf[unevenSpread]:
+			r.spreads, r.soft = nil, r.spreads
+		case ruleOf[affinity]:
+			r.affinity = nil
+		case ruleOf[antiAffinity]:
+			r.anti = slices.DeleteFunc(r.anti, func(b blocker) bool { return b.why == antiAffinity })
+		}
+	}
 	w.volumesOf(c, r)
 	w.score(c, r)
 	return r
@@ -92,7 +107,7 @@ func (w *World) rulesOf(c *class) *rules {
 
 // score collects the preferences of the class.
 func (w *World) score(c *class, r *rules) {
-	r.soft = append(w.spreads(c, true), w.defaultSpreads(c)...)
+	r.soft = slices.Concat(r.soft, w.spreads(c, true), w.defaultSpreads(c))
 	r.preferences = w.preferences(c)
 	var terms *nodeaffinity.PreferredSchedulingTerms
 	if a := c.spec.Affinity; a != nil && a.NodeAffinity != nil {

@@ -173,6 +173,9 @@ func (r *run) blocked(list []blocker, node int) string {
 // room reports whether a node has the resources for one more pod of the class.
 func (r *run) room(c *class, node int) bool {
 	n := r.nodes[node]
+	if r.Roomy {
+		return true
+	}
 	if r.load[node].pods >= n.maxPods {
 		return false
 	}
@@ -199,7 +202,7 @@ func (r *run) uneven(u *rules, node int) string {
 		if s.self {
 			n++
 		}
-		if n-r.lowest[s.id].of(r.version, s, counts) > s.skew {
+		if n-r.lowest[s.id].of(r, s, counts) > s.skew {
 			return unevenSpread
 		}
 	}
@@ -212,10 +215,10 @@ type lowest struct {
 	n       int32
 }
 
-// of returns the minimum of a spread's counts, which have changed only with the version.
-func (l *lowest) of(version int, s *spread, counts []int32) int32 {
-	if l.version != version {
-		*l = lowest{version, s.minimum(counts)}
+// of returns the minimum of a spread's counts, which have changed only with the run's version.
+func (l *lowest) of(r *run, s *spread, counts []int32) int32 {
+	if l.version != r.version {
+		*l = lowest{r.version, s.minimum(counts, r.dead)}
 	}
 	return l.n
 }

@@ -20,6 +20,11 @@ var missing = corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("100m")
 // World is a compiled cluster that forecasts where its pods go. One goroutine may use
 // it.
 type World struct {
+	// Loose lists rules, by their names in Workload.Rules, that do not hold for new pods of a workload; Roomy: each
+	// node has room for any pod. Both are set before the first forecast.
+	Loose map[cluster.Key][]string
+	Roomy bool
+
 	s         *cluster.Snapshot
 	nodes     []*node // sorted by name
 	byName    map[string]int

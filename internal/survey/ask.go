@@ -3,7 +3,10 @@ package survey
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
@@ -22,8 +25,9 @@ type asker struct {
 	now  *place.Outcome  // without a loss
 	left int             // of Fits, without a loss
 	held map[string]bool // nodes with a pod of a workload that has a minimum
-	// uncordoned asks about the cluster with no worker cordoned; nil if none is.
-	uncordoned *asker
+	// changed asks about the cluster after a change, by change.String.
+	changed  map[string]*asker
+	requests map[cluster.Key]corev1.ResourceList // of a pod of each workload
 	// ruled: the loss of a pair may stop evictions.
 	ruled bool
 	// mapped: a heat map shows the pairs.
@@ -33,9 +37,10 @@ type asker struct {
 	partials int    // the number of pairs that are Partial
 }
 
-// newAsker returns an asker for a cluster whose nodes the report lists.
-func newAsker(s *cluster.Snapshot, q Options, r *Report) asker {
-	a := asker{w: place.New(s), s: s, q: q, r: r, down: r.Down, held: map[string]bool{}, mapped: len(r.Names) <= MapMost}
+// newAsker returns an asker for a cluster whose nodes the report lists, after a change of rules or room.
+func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy) *asker {
+	a := asker{w: place.New(s), s: s, q: q, r: r, down: forecast.Down(s, q.Off), held: map[string]bool{}, mapped: len(r.Names) <= MapMost, changed: map[string]*asker{}}
+	a.w.Loose, a.w.Roomy, a.requests = maps.Clone(m.loose), m.Room != nil, a.w.Requests()
 	for _, p := range s.Pods() {
 		if _, ok := q.Min[workload(p)]; ok {
 			a.held[p.Node] = true
@@ -48,7 +53,7 @@ func newAsker(s *cluster.Snapshot, q Options, r *Report) asker {
 	a.ruled = len(a.down) > 0 || counted <= 2 || s.Settings.EvictionRate.Value <= 0
 	a.left, _ = a.w.Fits(a.down...)
 	a.now = a.lose(a.down)
-	return a
+	return &a
 }
 
 // workload is the key of a pod's workload, as place.Workload has it.
@@ -81,9 +86,16 @@ func (a *asker) row(names []string, i int) {
 	}
 }
 
-// ask forecasts one loss in this many runs; 0: the size of the loss decides. The pods of
-// nodes that are down already need room as well.
+// ask forecasts one loss in this many runs; 0: the size of the loss decides. It finds out what
+// would let the cluster spare the nodes.
 func (a *asker) ask(l *Loss, orders int) {
+	if a.forecast(l, orders); l.TooMuch() {
+		l.ToSpare = a.remedy(l, orders)
+	}
+}
+
+// forecast forecasts one loss. The pods of nodes that are down already need room as well.
+func (a *asker) forecast(l *Loss, orders int) {
 	nodes := append(slices.Clone(l.Nodes), a.down...)
 	var stay []string
 	if l.Sort != Pair || a.ruled {
@@ -107,15 +119,14 @@ func (a *asker) ask(l *Loss, orders int) {
 		}
 	}
 	o, before := a.w.Lose(nodes, place.Options{Orders: orders, Stay: stay}), a.without(l.Nodes)
-	l.Losses, l.Preempted = o.Losses.Each(place.Range.Minus, before.Losses), o.Victims.Minus(before.Victims)
+	var gained place.Losses // pods that run only after the loss: they make up for none of another workload
+	for _, was := range before.Workloads {
+		gained = gained.Each(place.Range.Plus, was.Losses.Each(place.Range.Minus, o.Of(was.Key).Losses))
+	}
+	l.Losses = o.Losses.Each(place.Range.Minus, before.Losses.Each(place.Range.Minus, gained))
+	l.Preempted = o.Victims.Minus(before.Victims)
 	a.judge(l, o, before)
 	l.Held = headless != "" || len(stay) > 0 && l.counts.Stuck.High > 0
-	if a.uncordoned != nil && l.TooMuch() {
-		open := Loss{Sort: l.Sort, Nodes: l.Nodes}
-		if a.uncordoned.ask(&open, orders); !open.TooMuch() {
-			l.Uncordon = slices.DeleteFunc(slices.Clone(a.r.Cordoned), func(n string) bool { return slices.Contains(nodes, n) })
-		}
-	}
 }
 
 // headless is the reason why nobody replaces pods without these nodes, of which some are down already: half of the
@@ -189,6 +200,10 @@ func (a *asker) without(nodes []string) *place.Outcome {
 func (a *asker) lose(nodes []string) *place.Outcome {
 	if len(nodes) == 0 {
 		o := a.w.Lose(nil, place.Options{Orders: 1})
+		for i, waiting := 0, a.w.Waiting(); i < len(o.Workloads); i++ {
+			n := waiting[o.Workloads[i].Key]
+			o.Workloads[i].Pending = place.Range{Low: n, High: n}
+		}
 		return &place.Outcome{Waiting: o.Waiting, Losses: place.Losses{Pending: place.Range{Low: o.Waiting, High: o.Waiting}}, Workloads: o.Workloads, Unknown: o.Unknown}
 	}
 	stay, _ := forecast.Outage(a.s, nodes, a.q.Off, a.s.At).Staying()

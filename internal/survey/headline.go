@@ -153,10 +153,17 @@ func (r *Report) Spare() string {
 			parts = append(parts, a.text(a.partial)+a.condition()+r.oneNode(a, a.partial))
 		}
 	}
+	can, wait := "Can spare, one at a time: "+strings.Join(parts, "; "), text.Noun(r.Waiting, "waits", "wait")
 	if len(parts) == 0 {
-		return "Can spare: nothing"
+		can = "Can spare: nothing"
 	}
-	return "Can spare, one at a time: " + strings.Join(parts, "; ")
+	switch n := len(r.waiting); {
+	case n > 3:
+		can += fmt.Sprintf(" (not counted: %d pods of %d workloads, which %s for a node already)", r.Waiting, n, wait)
+	case n > 0:
+		can += fmt.Sprintf(" (not counted: %s of %s, which %s for a node already)", text.Count(r.Waiting, "pod", "pods"), text.List(r.waiting), wait)
+	}
+	return can
 }
 
 // oneNode warns that some of these nodes have all pods of a deployment, which is down until they are replaced.

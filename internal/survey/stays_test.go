@@ -215,14 +215,14 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 	a.Ready, a.ReadySince = cluster.TriUnknown, t0.Add(-60*time.Second)
 	a.Taints = []cluster.Taint{{Key: cluster.TaintUnreachable, Effect: "NoExecute", TimeAdded: t0.Add(-60 * time.Second)}}
 	a.RenewSeen, a.Renewed = t0.Add(-110*time.Second), t0.Add(-110*time.Second)
-	c.Nodes[3].Unschedulable = true
+	c.Nodes[3].Unschedulable, c.Nodes[3].Taints = true, []cluster.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: "NoSchedule"}}
 	put(c, "ReplicaSet", "x", "a", cpus("3"))
 	put(c, "ReplicaSet", "huge", "a", cpus("5"))
 	put(c, "StatefulSet", "db", "a", cpus("1"))
 	put(c, "ReplicaSet", "y", "b", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
 	if got, want := headline(r), "a is down. d is cordoned. Can spare, one at a time: d. Can't spare: b and c; all 3 pairs. "+
-		"To spare one of b and c: uncordon d. To spare pair c + d: room for 1 more pod of d/x (3 cpu)"; got != want {
+		"To spare, one at a time, b and c: uncordon d. To spare, one at a time, pairs b + d and c + d: bring back a. To spare pair b + c: bring back a and uncordon d"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for name, want := range map[string]string{"b": "b | 1 | ", "d": "d"} {
@@ -244,7 +244,8 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 // Nodes that are down are in neither list, nor is a zone that is down as a whole.
 func TestNodesThatAreDownCannotBeSpared(t *testing.T) {
 	for off, want := range map[string]string{
-		"c": "c is down. Can spare, one at a time: a; b only if d/db may wait. Can't spare: zone 1", "c,a": "a and c are down. Can spare: nothing. Can't spare: b; zone 1",
+		"c":     "c is down. Can spare, one at a time: a; b only if d/db may wait. Can't spare: zone 1. To spare zone 1: bring back c",
+		"c,a":   "a and c are down. Can spare: nothing. Can't spare: b; zone 1. To spare, one at a time, b; zone 1: bring back c",
 		"a,b,c": "a, b and c are down. Can spare: nothing",
 	} {
 		c := tiny("abc")
@@ -272,5 +273,58 @@ func TestAMachineThatIsOffIsDownAlready(t *testing.T) {
 		if n := loss(t, r, "b").Pending.High; n != tt.homeless || len(r.Down) != tt.homeless {
 			t.Errorf("off %v: %d pods get no node, and %v are down already", tt.off, n, r.Down)
 		}
+	}
+}
+
+// A remedy is played through: a loosened rule may need room besides, also for pods that others preempt then, or may not help.
+func TestARemedyIsPlayedThrough(t *testing.T) {
+	high := int32(1000)
+	apart := func(app, cpu string) *corev1.PodSpec {
+		spec := cpus(cpu)
+		spec.Priority = &high
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+			{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
+		return spec
+	}
+	for what, tt := range map[string]struct {
+		others func(c *cluster.Contents)
+		cpu    string
+		want   string
+	}{
+		"a rule":          {nil, "1", "loosen the pod anti-affinity of d/web (room alone does not help)"},
+		"a rule and room": {nil, "3", "loosen the pod anti-affinity of d/web (room alone does not help) and room for 1 more pod of d/web (3 cpu)"},
+		"room for the weaker": {func(c *cluster.Contents) {
+			put(c, "ReplicaSet", "batch", "b", cpus("2"))
+			put(c, "ReplicaSet", "log", "c", cpus("2"))
+		}, "1500m", "loosen the pod anti-affinity of d/web (room alone does not help) and room for 1 more pod of d/"},
+		"another's rule": {func(c *cluster.Contents) {
+			put(c, "DaemonSet", "rival", "b", apart("web", "0"))
+			put(c, "DaemonSet", "rival", "c", apart("web", "0"))
+		}, "1", ""},
+	} {
+		c := tiny("abc")
+		for _, node := range []string{"a", "b", "c"} {
+			put(c, "ReplicaSet", "web", node, apart("web", tt.cpu))
+		}
+		if tt.others != nil {
+			tt.others(c)
+		}
+		r := make_(t, cluster.NewSnapshot(*c), Options{})
+		got, _, _ := strings.Cut(r.remedy(loss(t, r, "a")), "; or ")
+		if !strings.HasPrefix(got, tt.want) || strings.Contains(got, "loosen") != (tt.want != "") {
+			t.Errorf("%s: %q\nwant %q", what, got, tt.want)
+		}
+	}
+}
+
+// A pod that gets a node only after the loss makes up for none of another workload.
+func TestAPodThatWaitsNowMakesUpForNoOther(t *testing.T) {
+	c := tiny("ab")
+	put(c, "ReplicaSet", "web", "b", cpus("3"))
+	put(c, "ReplicaSet", "log", "a", cpus("2"))
+	put(c, "ReplicaSet", "new", "", cpus("1")).Phase = "Pending"
+	r := make_(t, cluster.NewSnapshot(*c), Options{})
+	if got := loss(t, r, "b"); got.Pending.Low != 1 || r.Unmet("n-1") == "" {
+		t.Errorf("%+v\n%s", got, headline(r))
 	}
 }

@@ -74,8 +74,8 @@ type Loss struct {
 	Budgets []string `json:"budgets,omitempty"`
 	// Rule describes what delays or prevents evictions, if anything does.
 	Rule string `json:"rule,omitempty"`
-	// Uncordon names cordoned nodes; with these uncordoned, the cluster can spare the lost ones.
-	Uncordon []string `json:"uncordon,omitempty"`
+	// ToSpare lets the cluster spare the nodes, by the same forecast; none is known if it is empty.
+	ToSpare Remedy `json:"to_spare,omitzero"`
 
 	// counts are the pods above without those of workloads that keep their stated minimum.
 	counts place.Losses
@@ -149,8 +149,8 @@ type Report struct {
 	// Names are the names of the nodes that the survey loses, for the heat map.
 	Names []string `json:"names"`
 
-	planes   []string                            // the nodes of the control plane
-	requests map[cluster.Key]corev1.ResourceList // of a pod of each workload
+	planes  []string // the nodes of the control plane
+	waiting []string // workloads of pods that wait already
 }
 
 // OneNode is a deployment of which no pod is left when a node goes down, until the control
@@ -193,16 +193,12 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 		r.Pairs = n * (n - 1) / 2
 	}
 	var next atomic.Int64
-	found := make([]asker, min(runtime.GOMAXPROCS(0), 8))
+	found := make([]*asker, min(runtime.GOMAXPROCS(0), 8))
 	var wg sync.WaitGroup
 	for k := range found {
 		wg.Go(func() {
-			a := &found[k]
-			*a = newAsker(s, q, r)
-			if len(r.Cordoned) > 0 {
-				open := newAsker(s.WithCordoned(r.Cordoned, false), q, r)
-				a.uncordoned = &open
-			}
+			a := newAsker(s, q, r, Remedy{})
+			found[k] = a
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if i < lone { // the largest, which are the last, first
 					a.ask(&jobs[lone-1-i], 0)
@@ -222,16 +218,18 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 }
 
 // add adds what the askers found out about pairs and about the cluster as it is.
-func (r *Report) add(found []asker) {
+func (r *Report) add(found []*asker) {
 	var pairs []Loss
-	for i := range found {
-		pairs, r.PartialPairs = append(pairs, found[i].pairs...), r.PartialPairs+found[i].partials
+	for _, a := range found {
+		pairs, r.PartialPairs = append(pairs, a.pairs...), r.PartialPairs+a.partials
 	}
 	slices.SortFunc(pairs, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
 	r.Losses = append(r.Losses, pairs...)
 	now := found[0].now
-	r.requests = found[0].w.Requests()
 	r.Unknown, r.Waiting, r.DownPending = now.Unknown, now.Waiting, now.Homeless()
+	for _, key := range slices.SortedFunc(maps.Keys(found[0].w.Waiting()), cluster.Key.Compare) {
+		r.waiting = append(r.waiting, key.String())
+	}
 }
 
 // known returns an error that names a workload with a minimum but without pods.

@@ -71,16 +71,6 @@ func (l *Loss) unreplaced() place.Range {
 // Why is the problem with the loss in one line; empty without one.
 func (l *Loss) Why() string { return text.Clean(strings.Join(l.reasons(), "; "), 6000) }
 
-// inShort is Why without the reasons for which a table has no room.
-func (l *Loss) inShort() string {
-	const shown = 2
-	why := l.reasons()
-	if n := len(why) - shown; n > 0 {
-		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
-	}
-	return text.Clean(strings.Join(why, "; "), 600)
-}
-
 // reasons are the problems with the loss, the worst first.
 func (l *Loss) reasons() []string {
 	why := slices.Concat(map[bool][]string{true: {l.Rule}}[l.Held], l.Broken, l.Budgets)
@@ -168,7 +158,9 @@ func (r *Report) lossLines(width int) (lines []string) {
 	rows := [][]string{slices.Clone(columns)}
 	for _, l := range r.Rows() {
 		row := l.Cells()
-		row[len(row)-1] = text.Cells(l.inShort())
+		if width > 0 {
+			row[len(row)-1] = text.Clean(l.Why(), 600)
+		}
 		rows = append(rows, row)
 	}
 	for k := len(columns) - 2; k > 0; k-- {
@@ -197,16 +189,10 @@ func (r *Report) lossLines(width int) (lines []string) {
 	return lines
 }
 
-// oneNodeShown is the largest number of deployments on one node that the notes name.
-const oneNodeShown = 3
-
 // Notes returns the lines below the table.
 func (r *Report) Notes() (out []string) {
 	if r.Nodes > 0 && len(r.Names)+len(r.Down) == 0 {
 		out = append(out, fmt.Sprintf("A survey loses workers one by one, and here every node (%d) belongs to the control plane; --by LABEL loses groups of any nodes.", r.Nodes))
-	}
-	if r.Waiting > 0 {
-		out = append(out, fmt.Sprintf("%s for a node already; the table does not count them.", text.Count(r.Waiting, "pod waits", "pods wait")))
 	}
 	if len(r.Down) > 0 {
 		out = append(out, fmt.Sprintf("%s %s as down already (not Ready, or off or going off by lightsout): each line counts the room that %s pods need.", text.List(r.Down), text.Noun(len(r.Down), "counts", "count"), text.Noun(len(r.Down), "its", "their")))
@@ -214,11 +200,7 @@ func (r *Report) Notes() (out []string) {
 	if r.DownPending.High > 0 {
 		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", counted(r.DownPending, "of these pods gets", "of these pods get")))
 	}
-	for i, one := range r.OneNode {
-		if i == oneNodeShown {
-			out = append(out, fmt.Sprintf("So it is with %s more.", text.Count(len(r.OneNode)-i, "deployment", "deployments")))
-			break
-		}
+	for _, one := range r.OneNode {
 		out = append(out, fmt.Sprintf("All %d pods of %s run on %s: if it goes down, requests fail until the control plane replaces them.", one.Pods, one.Deployment, one.Node))
 	}
 	for _, u := range r.Unknown {

@@ -1,0 +1,120 @@
+package survey
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+)
+
+// Remedy is a change of the cluster.
+type Remedy struct {
+	// Up names nodes that are down or cordoned and would take pods.
+	Up []string `json:"up,omitempty"`
+	// Loosen names rules of workloads, and Room who needs how much of it.
+	Loosen []string `json:"loosen,omitempty"`
+	Room   []string `json:"room,omitempty"`
+
+	loose map[cluster.Key][]string // as place.World has it
+}
+
+// after asks about the cluster after a change; with Room, each node has room for any pod.
+func (a *asker) after(m Remedy) *asker {
+	key := fmt.Sprint(m.Up, m.loose, m.Room != nil)
+	if b := a.changed[key]; b != nil {
+		return b
+	}
+	all, q := a.s.Contents(), a.q
+	q.Off = slices.DeleteFunc(slices.Clone(q.Off), func(n string) bool { return slices.Contains(m.Up, n) })
+	all.Nodes = slices.Clone(all.Nodes)
+	for i, n := range all.Nodes {
+		if x := *n; slices.Contains(m.Up, n.Name) {
+			x.Ready, x.Overdue, x.LeaseDuration, x.Unschedulable = cluster.TriTrue, false, 0, n.Unschedulable && a.r.isDown(n.Name)
+			x.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t cluster.Taint) bool {
+				return t.Key == corev1.TaintNodeUnschedulable || t.Key == cluster.TaintOutOfService || cluster.Evicts(t.Key+":NoExecute")
+			})
+			all.Nodes[i] = &x
+		}
+	}
+	if len(a.changed) > 12 {
+		clear(a.changed)
+	}
+	a.changed[key] = newAsker(cluster.NewSnapshot(all), q, a.r, m)
+	return a.changed[key]
+}
+
+// harm is 0 if the cluster can spare the nodes.
+func (l *Loss) harm() int {
+	return l.counts.Pending.High + l.counts.Missing.High + len(l.Broken) + len(l.Budgets) + map[bool]int{true: 1}[l.Held]
+}
+
+// remedy finds a change after which the cluster can spare the nodes of a loss, by a forecast for the changed cluster: first
+// with the nodes that are there already, then by rules, and by room for the pods that need it besides.
+func (a *asker) remedy(l *Loss, orders int) (m Remedy) {
+	play := func(m Remedy) *Loss {
+		x := &Loss{Sort: l.Sort, Name: l.Name, Nodes: l.Nodes}
+		a.after(m).forecast(x, orders)
+		return x
+	}
+	x := l
+	m.Up = slices.DeleteFunc(slices.Concat(a.down, a.r.Cordoned), func(n string) bool { return slices.Contains(l.Nodes, n) })
+	if len(m.Up) > 0 {
+		x = play(m)
+	}
+	if x.harm() >= l.harm() {
+		m.Up, x = nil, l
+	}
+	for _, n := range m.Up[:min(len(m.Up), namedMost)] { // fewer of them may do
+		less := Remedy{Up: slices.DeleteFunc(slices.Clone(m.Up), func(o string) bool { return o == n })}
+		if with := play(less); with.harm() <= x.harm() {
+			m, x = less, with
+		}
+	}
+	m.loose = map[cluster.Key][]string{}
+	for x.TooMuch() {
+		was, tried := fmt.Sprint(m.loose), m.Room != nil
+		m.Room = nil
+		for _, w := range x.Workloads {
+			if w.enough() || w.Pending.High == 0 {
+				continue
+			}
+			m.Room = append(m.Room, a.needs(w))
+			if len(w.Rules) > 0 {
+				m.loose[w.Key] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.loose[w.Key], w.Rules))))
+			}
+		}
+		if fmt.Sprint(m.loose) != was {
+			m.Room = nil
+		} else if tried || m.Room == nil {
+			return Remedy{}
+		}
+		x = play(m)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(m.loose), cluster.Key.Compare) {
+		m.Loosen = append(m.Loosen, text.List(m.loose[key])+" of "+key.String())
+	}
+	return m
+}
+
+// needs is the room that the pods of a workload without a node need: with what nodes have too little of, and whether
+// rules keep them from some nodes.
+func (a *asker) needs(w Workload) string {
+	lacks := cluster.Lacks(w.Reasons[0])
+	for i, name := range lacks {
+		if n, ok := a.requests[w.Key][corev1.ResourceName(name)]; ok {
+			lacks[i] = n.String() + " " + name
+		}
+	}
+	out := text.Count(w.Pending.High, "more pod", "more pods") + " of " + w.Key.String()
+	if len(lacks) > 0 {
+		out += " (" + text.List(lacks) + text.Noun(w.Pending.High, "", " each") + ")"
+	}
+	if cluster.RulesBlock(w.Reasons[0]) {
+		out += " where its rules allow them"
+	}
+	return out
+}
