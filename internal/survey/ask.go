@@ -86,16 +86,8 @@ func (a *asker) row(names []string, i int) {
 	}
 }
 
-// ask forecasts one loss in this many runs; 0: the size of the loss decides. It finds out what
-// would let the cluster spare the nodes.
+// ask forecasts one loss in this many runs; 0: the size of the loss decides. The pods of nodes that are down already need room as well.
 func (a *asker) ask(l *Loss, orders int) {
-	if a.forecast(l, orders); l.TooMuch() {
-		l.ToSpare = a.remedy(l, orders)
-	}
-}
-
-// forecast forecasts one loss. The pods of nodes that are down already need room as well.
-func (a *asker) forecast(l *Loss, orders int) {
 	nodes := append(slices.Clone(l.Nodes), a.down...)
 	var stay []string
 	if l.Sort != Pair || a.ruled {

@@ -10,8 +10,11 @@ import (
 	"lightsout/internal/text"
 )
 
-// remediesMost is the largest number of remedies for losses of one sort.
-const remediesMost = 3
+// A survey looks for a remedy for so many losses of one sort, and prints so many.
+const (
+	remediesTried = 12
+	remediesMost  = 3
+)
 
 // more says what would let the cluster spare what it can't: nodes that are there already first, then the
 // fewest pods. Losses with one remedy share a line.

@@ -54,10 +54,10 @@ func (l *Loss) harm() int {
 
 // remedy finds a change after which the cluster can spare the nodes of a loss, by a forecast for the changed cluster: first
 // with the nodes that are there already, then by rules, and by room for the pods that need it besides.
-func (a *asker) remedy(l *Loss, orders int) (m Remedy) {
+func (a *asker) remedy(l *Loss) (m Remedy) {
 	play := func(m Remedy) *Loss {
 		x := &Loss{Sort: l.Sort, Name: l.Name, Nodes: l.Nodes}
-		a.after(m).forecast(x, orders)
+		a.after(m).ask(x, 0)
 		return x
 	}
 	x := l

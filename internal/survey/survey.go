@@ -74,7 +74,8 @@ type Loss struct {
 	Budgets []string `json:"budgets,omitempty"`
 	// Rule describes what delays or prevents evictions, if anything does.
 	Rule string `json:"rule,omitempty"`
-	// ToSpare lets the cluster spare the nodes, by the same forecast; none is known if it is empty.
+	// ToSpare lets the cluster spare the nodes, by the same forecast; none is known if it is empty. It is asked
+	// for the remediesTried losses of a sort that lack least.
 	ToSpare Remedy `json:"to_spare,omitzero"`
 
 	// counts are the pods above without those of workloads that keep their stated minimum.
@@ -214,6 +215,12 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	}
 	r.Losses, r.OneNode = jobs, onOneNode(s)
 	r.add(found)
+	for _, x := range r.answers() {
+		slices.SortStableFunc(x.tooMuch.losses, func(a, b *Loss) int { return cmp.Compare(a.harm(), b.harm()) })
+		for _, l := range x.tooMuch.losses[:min(x.tooMuch.n, remediesTried)] {
+			l.ToSpare = found[0].remedy(l)
+		}
+	}
 	return r, nil
 }
 
