@@ -112,6 +112,10 @@ type drains struct {
 func (r *drains) start(d *drain, nodes []string) {
 	r.running = append(r.running, d)
 	d.cordoning = len(nodes)
+	before := power.ActionShutdown
+	if d.by == drainerOperator {
+		before = "" // until :uncordon
+	}
 	for _, name := range nodes {
 		n := &nodeDrain{node: name}
 		n.ctx, n.cancel = context.WithTimeout(r.ctx, cmp.Or(d.within, math.MaxInt64))
@@ -121,7 +125,7 @@ func (r *drains) start(d *drain, nodes []string) {
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
-			c := r.cordons.cordon(ctx, name, "before a drain")
+			c := r.cordons.cordon(ctx, name, before, "before a drain")
 			r.post(func() { r.cordoned(d, n, c) })
 		})
 	}
@@ -135,7 +139,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		r.drained(d, n, c.err)
 	}
 	if n.state == drainLeft || n.state == drainWrong {
-		r.cordons.release(n.node) // cancelled during the cordon
+		r.cordons.giveBack(n.node) // cancelled during the cordon
 	}
 	d.cordoning--
 	if d.cordoning > 0 || r.ctx.Err() != nil {
@@ -214,7 +218,7 @@ func (w *switching) drain(nodes []string, got chan<- drainResult) {
 				r.nodes = append(r.nodes, n.node)
 				continue
 			}
-			w.cordons.release(n.node)
+			w.cordons.giveBack(n.node)
 			failed[n.node] = n.whyOn()
 		}
 		if len(failed) > 0 {

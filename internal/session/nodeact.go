@@ -23,7 +23,7 @@ func (r *drains) act(i view.AskNodes, draining func(node string) bool) {
 		r.askDrain(i)
 	case i.Act == view.ActCordon:
 		r.guest.Handle(Did{i})
-		r.cordons.cordonAll(i.Nodes, "by the operator")
+		r.cordons.cordonAll(i.Nodes, "", "by the operator")
 	case i.Act == view.ActUncordon:
 		r.guest.Handle(Did{i})
 		r.cordons.uncordonAll(i.Nodes)
