@@ -197,15 +197,9 @@ func (c *cordons) uncordoned(node, text string, err error) {
 
 // stays are the lines of a question about powering nodes on: which of them stay cordoned.
 func (c *cordons) stays(nodes []string) (lines []view.Line) {
-	for _, n := range nodes {
-		x, by := c.snapshot.Node(n), "kubectl uncordon "+text.ShellWord(n)
-		if o := c.ours[n]; o != nil && o.before == "" {
-			by = ":uncordon"
-		} else if o != nil {
-			continue
-		}
-		if x != nil && x.Unschedulable {
-			lines = append(lines, view.Line{Text: n + " stays cordoned: it was before; " + by + " ends that"})
+	for _, n := range c.snapshot.Nodes() {
+		if o := c.ours[n.Name]; n.Unschedulable && slices.Contains(nodes, n.Name) && (o == nil || o.before == "") {
+			lines = append(lines, view.Line{Text: n.Name + " stays cordoned: it was before"})
 		}
 	}
 	return lines
@@ -306,7 +300,7 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	}
 	for _, n := range nodes {
 		if c.ours[n] == nil {
-			c.say(view.NewEvent(view.CodeNotUncordoned, n, view.Facts{}))
+			c.warn(view.LanePower, n, "lightsout did not cordon "+n+", so it does not uncordon it; by hand: kubectl uncordon "+text.ShellWord(n))
 		}
 	}
 	c.release(nodes...)

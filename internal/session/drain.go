@@ -49,6 +49,9 @@ const (
 	drainerOperator                // the nodes stay on
 )
 
+// cordonsBefore are the actions that a drain's cordon prepares: an operator's lasts until :uncordon.
+var cordonsBefore = map[drainer]power.Action{drainerTrial: power.ActionShutdown, drainerShutdown: power.ActionShutdown}
+
 // action is what follows the drain; empty if nothing does.
 func (b drainer) action() power.Action {
 	if b == drainerShutdown {
@@ -112,10 +115,6 @@ type drains struct {
 func (r *drains) start(d *drain, nodes []string) {
 	r.running = append(r.running, d)
 	d.cordoning = len(nodes)
-	before := power.ActionShutdown
-	if d.by == drainerOperator {
-		before = "" // until :uncordon
-	}
 	for _, name := range nodes {
 		n := &nodeDrain{node: name}
 		n.ctx, n.cancel = context.WithTimeout(r.ctx, cmp.Or(d.within, math.MaxInt64))
@@ -125,7 +124,7 @@ func (r *drains) start(d *drain, nodes []string) {
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
-			c := r.cordons.cordon(ctx, name, before, "before a drain")
+			c := r.cordons.cordon(ctx, name, cordonsBefore[d.by], "before a drain")
 			r.post(func() { r.cordoned(d, n, c) })
 		})
 	}
