@@ -25,6 +25,7 @@ build: bin/lightsout bin/lightsout-lab bin/lightsout-lab-knative
 
 .PHONY: bin/lightsout bin/lightsout-lab bin/lightsout-lab-knative
 bin/lightsout:
+	@[ -e $@ ] || echo "building lightsout: the first time, Go first downloads its modules; then about a minute on 2 cores"
 	$(GO) build $(GOARGS) -ldflags '$(LDFLAGS)' -o $@ .
 
 bin/lightsout-lab:

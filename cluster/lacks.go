@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,19 @@ var (
 	ruling     = regexp.MustCompile(`didn't (?:match|satisfy) (?:existing )?([Pp]od[^,.]*)`)
 	preemption = regexp.MustCompile(`\. [^.]*preemption: .*`)
 )
+
+// Short is why the scheduler places a pod nowhere, by its message: the rules that keep the pod from nodes and what they
+// have too little of, or else the message.
+func Short(message string) string {
+	short := Rules(message)
+	switch lacks := Lacks(message); {
+	case RulesBlock(message) && short == nil:
+		return "the place of its volume"
+	case lacks != nil:
+		short = append(short, "Insufficient "+text.List(lacks))
+	}
+	return cmp.Or(strings.Join(short, "; "), message)
+}
 
 // Unpreempted is the scheduler's message about a pod without what it adds on preemption.
 func Unpreempted(message string) string { return preemption.ReplaceAllString(message, "") }

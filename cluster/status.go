@@ -76,7 +76,7 @@ func conditionHealth(ok bool) Health {
 
 // deploymentHealths maps the statuses of a deployment.
 var deploymentHealths = map[string]Health{
-	"Running": HealthGood, "Down": HealthBad, "Failed": HealthBad, "Scaling": HealthChanging,
+	"Running": HealthGood, "Down": HealthBad, "Failed": HealthBad, "Scaling": HealthChanging, WordPartly: HealthChanging,
 }
 
 // eventHealths maps the types of Events of the cluster.

@@ -372,7 +372,7 @@ type Deployment struct {
 	MaxUnavailable int  `json:"max_unavailable,omitzero"`
 	// Labels are as Pod.Labels.
 	Labels string `json:"labels,omitzero"`
-	// Word is lightsout's own: Running, Scaling, Updating, Down, Stopped, Failed.
+	// Word is lightsout's own: Running, Partly, Scaling, Updating, Down, Stopped, Failed.
 	Word    string    `json:"word,omitzero"`
 	Knative *Knative  `json:"knative,omitzero"`
 	Changed time.Time `json:"changed,omitzero"`

@@ -84,7 +84,7 @@ func TestWatcherReportsTheWholeOutageInOrder(t *testing.T) {
 	}
 	f.put("deployments", apiDeployment(8))
 	w.untilTold("deployment default/web replicas: 16/16 → 8/16")
-	w.untilTold("deployment default/web status: Running → Scaling")
+	w.untilTold("deployment default/web status: Running → Partly")
 	f.put("endpointslices", apiSlice(8))
 	f.put("endpointslices", apiSlice(7)) // the last node's first
 	w.untilTold("node kube-node3 endpoints: 4 → 0")

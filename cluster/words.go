@@ -144,8 +144,7 @@ func (p *Pod) Evictable(key string) (time.Duration, bool) {
 }
 
 // deploymentWord is lightsout's own rule: none available is Down, a rollout that has
-// not come to its end is Updating, some but not all is Scaling (also while pods of a lost
-// node are missing: it is trying to grow back, and serving meanwhile).
+// not come to its end is Updating, some but not all available is Partly, and pods too many is Scaling.
 func deploymentWord(d *Deployment) string {
 	switch {
 	case !d.Gone.IsZero():
@@ -158,7 +157,9 @@ func deploymentWord(d *Deployment) string {
 		return "Down"
 	case d.RollingOut, d.Total > d.Updated:
 		return "Updating"
-	case d.Available == d.Replicas && d.Total == d.Replicas:
+	case d.Available < d.Replicas:
+		return WordPartly
+	case d.Total == d.Replicas:
 		return "Running"
 	default:
 		return "Scaling"

@@ -133,8 +133,8 @@ func TestDeploymentWords(t *testing.T) {
 		want string
 	}{
 		{"all there", Deployment{Replicas: 16, Total: 16, Updated: 16, Available: 16}, "Running"},
-		{"8 of 16 after two nodes died", Deployment{Replicas: 16, Total: 16, Updated: 16, Available: 8}, "Scaling"},
-		{"growing", Deployment{Replicas: 16, Total: 8, Updated: 8, Available: 8}, "Scaling"},
+		{"8 of 16 after two nodes died", Deployment{Replicas: 16, Total: 16, Updated: 16, Available: 8}, "Partly"},
+		{"growing", Deployment{Replicas: 16, Total: 8, Updated: 8, Available: 8}, "Partly"},
 		{"shrinking", Deployment{Replicas: 2, Total: 4, Updated: 4, Available: 4}, "Scaling"},
 		{"rollout", Deployment{Replicas: 6, Total: 7, Updated: 2, Available: 6}, "Updating"},
 		{"the last pod of a rollout", Deployment{Replicas: 6, Total: 6, Updated: 6, Available: 5, RollingOut: true}, "Updating"},
@@ -179,8 +179,8 @@ func TestADeploymentIsUpdatingUntilItsRolloutIsComplete(t *testing.T) {
 	}{
 		{"2", "ReplicaSetUpdated", 5, "Updating"}, // the last new pod starts, no old one is left
 		{"2", "NewReplicaSetAvailable", 6, "Running"},
-		{"2", "NewReplicaSetAvailable", 3, "Scaling"}, // a node was lost afterwards
-		{"1", "ReplicaSetUpdated", 5, "Scaling"},      // it is being made
+		{"2", "NewReplicaSetAvailable", 3, "Partly"}, // a node was lost afterwards
+		{"1", "ReplicaSetUpdated", 5, "Partly"},      // it is being made
 	} {
 		d := &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"deployment.kubernetes.io/revision": tc.revision}},

@@ -19,7 +19,7 @@ type Workload struct {
 	// Ready of Desired are kubectl's: ready pods; of a job completions, of a service
 	// endpoints.
 	Ready, Desired int
-	// Word is lightsout's: Running, Scaling, Updating, Down, Stopped; of a job Running,
+	// Word is lightsout's: Running, Partly, Updating, Down, Stopped; of a job Running,
 	// Complete, Failed, Suspended; of a service Serving, Partly, Down, Empty.
 	Word   string
 	Labels string
@@ -90,7 +90,7 @@ func controllerWord(desired, ready, updated int) string {
 	case ready == 0:
 		return "Down"
 	case ready < desired:
-		return "Scaling"
+		return WordPartly
 	case updated < desired:
 		return "Updating"
 	}

@@ -42,7 +42,7 @@ func TestWorkloadsAreSummedUp(t *testing.T) {
 			}
 		}
 	}
-	want := "statefulset a 2/3 Scaling|statefulset b 0/0 Stopped|statefulset c 1/1 Updating|daemonset a 2/2 Running|" +
+	want := "statefulset a 2/3 Partly|statefulset b 0/0 Stopped|statefulset c 1/1 Updating|daemonset a 2/2 Running|" +
 		"job a 0/1 Failed|job b 1/3 Running|job c 0/1 Suspended|service a 2/2 Serving|service b 1/2 Partly|service c 0/2 Down|service d 0/0 Empty|service e 6/6 Serving|service f 5/6 Partly|service g 0/2 Down"
 	if strings.Join(got, "|") != want {
 		t.Errorf("got %s", strings.Join(got, "|"))

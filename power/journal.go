@@ -202,9 +202,10 @@ func (j *Journal) Close() error {
 const closePoll = 20 * time.Millisecond
 
 // Cordoned writes down that this program is about to cordon a node, which was
-// not cordoned before. Nothing must be changed when it returns an error.
-func (j *Journal) Cordoned(node, why string) error {
-	return j.append(Entry{Kind: EntryCordoned, Node: node, Text: Clean(why)})
+// not cordoned before. before is the action that the cordon prepares, and whose undoing ends it; empty: it lasts
+// until somebody ends it. Nothing must be changed when it returns an error.
+func (j *Journal) Cordoned(node string, before Action, why string) error {
+	return j.append(Entry{Kind: EntryCordoned, Node: node, Action: before, Text: Clean(why)})
 }
 
 // Uncordoned settles what Cordoned wrote: the node has been uncordoned, or was

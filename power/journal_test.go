@@ -108,7 +108,7 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 			defer a.Close()
 			defer b.Close()
 			write(t, a, intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true))
-			if err := a.Cordoned("n3", ""); err != nil {
+			if err := a.Cordoned("n3", "", ""); err != nil {
 				t.Fatal(err)
 			}
 			changed, err := b.Saw(Seen{Node: NodeRef{Name: "n3"}, Machine: bind("ssh", "mdx", "n3")[0].On, State: On, Proof: Proven, RequestedAt: time.Now()})
@@ -209,7 +209,7 @@ func TestAJournalThatCannotBeWrittenIsStillRead(t *testing.T) {
 func TestWhatIsLeftCordonedIsWhatWeCordonedAndHaveNotUndone(t *testing.T) {
 	dir := t.TempDir()
 	j := testJournal(t, dir)
-	for _, step := range []error{j.Cordoned("n4", "before a shutdown"), j.Cordoned("n3", ""), j.Uncordoned("n4", ""), j.Uncordoned("n5", ""), j.Cordoned("n2", "")} {
+	for _, step := range []error{j.Cordoned("n4", "", "before a shutdown"), j.Cordoned("n3", "", ""), j.Uncordoned("n4", ""), j.Uncordoned("n5", ""), j.Cordoned("n2", "", "")} {
 		if step != nil {
 			t.Fatal(step)
 		}
@@ -225,7 +225,7 @@ func TestWhatIsLeftCordonedIsWhatWeCordonedAndHaveNotUndone(t *testing.T) {
 		t.Errorf("of another cluster: %+v, %v", left, err)
 	}
 	j.Close()
-	if err := j.Cordoned("n1", ""); err == nil {
+	if err := j.Cordoned("n1", "", ""); err == nil {
 		t.Error("no error without a journal")
 	}
 }

@@ -117,7 +117,7 @@ func mdxOutage() *view.Frame {
 		}
 	}
 	d := c.Deployments[0]
-	d.Available, d.ReadyReplicas, d.Word, d.Changed = 8, 8, "Scaling", now.Add(-2*time.Second)
+	d.Available, d.ReadyReplicas, d.Word, d.Changed = 8, 8, "Partly", now.Add(-2*time.Second)
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Power = mdxPower(now)
 	for _, name := range []string{"kube-node3", "kube-node4"} {
@@ -145,7 +145,7 @@ func mdxOutage() *view.Frame {
 		{At: now.Add(-3 * time.Second), Lane: "node", Subject: "kube-node3", From: "Ready (silent 49s)", To: "NotReady (silent 49s)", Level: view.Bad},
 		{At: now.Add(-2 * time.Second), Lane: "node", Subject: "kube-node4", From: "Ready (silent 46s)", To: "NotReady (silent 46s)", Level: view.Bad},
 		{At: now.Add(-2 * time.Second), Lane: "endpoints", Subject: "llm-jp-31-13b-00001-private", Text: "16 → 8 ready", Level: view.Bad},
-		{At: now.Add(-2 * time.Second), Lane: "deployment", Subject: "llm-jp-31-13b-00001-deployment", Text: "Scaling: 8 of 16 available", Level: view.Bad},
+		{At: now.Add(-2 * time.Second), Lane: "deployment", Subject: "llm-jp-31-13b-00001-deployment", Text: "Partly: 8 of 16 available", Level: view.Bad},
 	} {
 		e.Seq, e.Seen = i+3, e.At
 		off := e.At.Sub(t0).Seconds()

@@ -81,7 +81,7 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 	hist := map[cluster.Key][]int{}
 	for i := range rnd.IntN(6) {
 		d := &cluster.Deployment{Key: cluster.Key{Namespace: word(), Name: fmt.Sprint(word(), i)}, Replicas: num(), Available: num(),
-			Word: []string{"Running", "Down", "Scaling", text}[rnd.IntN(4)], Changed: at(), Knative: &cluster.Knative{Service: word()}}
+			Word: []string{"Running", "Down", "Partly", text}[rnd.IntN(4)], Changed: at(), Knative: &cluster.Knative{Service: word()}}
 		c.Deployments = append(c.Deployments, d)
 		hist[d.Key] = []int{num(), num(), num()}
 	}

@@ -143,6 +143,7 @@ func (l *list[K, R]) follow() {
 		l.at = 0
 	case l.at >= n || l.id(l.rows[l.at]) != l.cursor:
 		if i := slices.IndexFunc(l.rows, func(r R) bool { return l.id(r) == l.cursor }); i >= 0 {
+			l.top *= btoi(i <= l.at || l.sort > 0 || l.trouble == nil) // trouble above is in sight
 			l.at = i
 		}
 	}
@@ -212,6 +213,7 @@ func (l *list[K, R]) filter() *filter { return &l.by }
 // sortBy sorts by the next column, or in the other direction, and returns the order as
 // text.
 func (l *list[K, R]) sortBy(reverse bool) string {
+	l.top = 0
 	if reverse {
 		l.reversed = l.sort > 0 && !l.reversed
 	} else {
@@ -222,8 +224,6 @@ func (l *list[K, R]) sortBy(reverse bool) string {
 		return "sorted: problems first"
 	case len(l.rows) > mostSorted:
 		return fmt.Sprintf("lightsout does not sort more than %d rows: filter them first", mostSorted)
-	case l.reversed:
-		return "sorted by " + l.columns[l.sort-1].title + ", reversed"
 	}
-	return "sorted by " + l.columns[l.sort-1].title
+	return "sorted by " + l.columns[l.sort-1].title + strings.Repeat(", reversed", btoi(l.reversed))
 }

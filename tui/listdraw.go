@@ -14,12 +14,12 @@ const leastHeader = 3
 func (l *list[K, R]) lines() int { return len(l.rows) + 1 }
 
 // window gives the rows to draw in h lines, with the cursor among them; but the first rows,
-// those in trouble, if nobody uses the cursor.
+// those in trouble, if nobody has moved the cursor.
 func (l *list[K, R]) window(h int, active bool) (from, to int) {
 	l.page = h
 	at := l.at
-	if !active && !l.moved && !l.follows {
-		at = 0
+	if !l.moved && !l.follows {
+		at, l.top = at*btoi(active), 0
 	}
 	if at < l.top {
 		l.top = at

@@ -189,7 +189,7 @@ func TestQuitAsksAndCtrlCTwiceLeaves(t *testing.T) {
 func TestAStaleScreenKeepsItsContentAndItsAge(t *testing.T) {
 	m, _, _ := testModel(stale(), 120, 36, Options{})
 	v := plainView(m)
-	for _, want := range []string{"STALE 12s", "connection timed out", "next try in 4 s", "kube-node3", "Scaling", "serving 8 of 8"} {
+	for _, want := range []string{"STALE 12s", "connection timed out", "next try in 4 s", "kube-node3", "Partly", "serving 8 of 8"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}

@@ -102,6 +102,14 @@ func (d *paletteDialog) find() {
 	if i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) }); i >= 0 {
 		called = d.narrowed(d.all[i], what)
 	}
+	if i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == ":"+kind }); i >= 0 && what != "" {
+		c, nodes := d.all[i], strings.Fields(what)
+		c.text, c.run = typed, send(view.AskNodes{Act: view.NodeAct(kind), Nodes: nodes})
+		if i := slices.IndexFunc(nodes, func(n string) bool { return d.m.s.snap.Node(n) == nil }); i >= 0 {
+			c.fault = cmp.Or(c.fault, "there is no node "+nodes[i])
+		}
+		called = append(called, c)
+	}
 	for _, c := range all {
 		switch {
 		case slices.Contains(c.names, typed):
@@ -141,7 +149,7 @@ func beginsWord(text, what string) bool {
 }
 
 // narrowed returns the commands that name a kind and then a namespace or a filter, as in k9s:
-// "po shop", "deploy web".
+// "po shop", "deploy web"; or as in kubectl: "po -n shop", "po -A".
 func (d *paletteDialog) narrowed(to command, what string) (out []command) {
 	if what == "" {
 		return nil
@@ -149,8 +157,9 @@ func (d *paletteDialog) narrowed(to command, what string) (out []command) {
 	add := func(text string, run func(*Model)) {
 		out = append(out, command{text: to.text + text, binding: bind(run, "", "", "")})
 	}
-	if slices.Contains(d.m.s.namespaces(), what) {
-		add(" in namespace "+what, func(m *Model) { to.run(m); showNamespaces([]string{what})(m) })
+	what = cmp.Or(map[string]string{"-A": allNamespaces, "--all-namespaces": allNamespaces}[what], strings.TrimPrefix(what, "-n "))
+	if show, _ := chooseNamespaces(what); what == allNamespaces || slices.Contains(d.m.s.namespaces(), what) {
+		add(" in namespace "+what, func(m *Model) { to.run(m); show(m) })
 	}
 	add(" with "+what, filtered(to.run, what))
 	return out

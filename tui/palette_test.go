@@ -19,6 +19,11 @@ func TestNodesAreCordonedByTheirWords(t *testing.T) {
 		typeKeys(m, "1")
 		typeWord(m, string(act))
 		wantIntent(t, sent, view.AskNodes{Act: act, Nodes: []string{"kube-node1"}})
+		typeWord(m, string(act)+" kube-node3 kube-node4") // as in kubectl
+		wantIntent(t, sent, view.AskNodes{Act: act, Nodes: []string{"kube-node3", "kube-node4"}})
+		if typeWord(m, string(act)+" kube-node7"); len(*sent) > 2 || !strings.Contains(plainView(m), "there is no node kube-node7") {
+			t.Errorf(":%s of an unknown node sends %v:\n%s", act, *sent, plainView(m))
+		}
 		f := calm()
 		f.ReadOnly = true
 		m, sent, _ = testModel(f, 120, 36, Options{})

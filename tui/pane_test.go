@@ -51,6 +51,20 @@ func TestRowsAreSortedFilteredAndCounted(t *testing.T) {
 	}
 }
 
+// Trouble that comes up above the rows in sight is in sight, whoever has scrolled.
+func TestTroubleIsInSight(t *testing.T) {
+	f := mdxOutage()
+	for _, keys := range []string{"1", "2", "3", "3 down down", "3 pgdn pgdn 1", "3 i i"} {
+		m, _, _ := testModel(calm(), 80, 24, Options{})
+		typeKeys(m, keys)
+		plainView(m)
+		m.Update(FrameMsg{f})
+		if plainView(m); podsOf(m).top > max(0, podsOf(m).at-podsOf(m).page+1) || podsOf(m).top > 0 && !podsOf(m).moved {
+			t.Errorf("%s: the pods begin at row %d, with the cursor on %d of %d", keys, podsOf(m).top, podsOf(m).at, podsOf(m).page)
+		}
+	}
+}
+
 func TestTheTimelineIsInTheOrderOfItsOwnTimes(t *testing.T) {
 	f := mdxOutage()
 	early := f.Events[len(f.Events)-1]

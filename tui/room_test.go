@@ -48,7 +48,7 @@ func website(off int, since time.Duration) *view.Frame {
 		case ready == 0:
 			word = wordDown
 		case ready < all:
-			word = "Scaling"
+			word = "Partly"
 		}
 		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: d.name}, Replicas: all, Total: all, Updated: all, ReadyReplicas: ready, Available: ready, Word: word})
 	}

@@ -34,10 +34,10 @@ func withWorkloads() *view.Frame {
 	workload := func(kind cluster.Kind, name string, ready, desired int, word string) {
 		c.Objects = append(c.Objects, &cluster.Object{Kind: kind, Key: key(name), Value: &cluster.Workload{Kind: kind, Key: key(name), Ready: ready, Desired: desired, Word: word}})
 	}
-	workload(cluster.KindStatefulSet, "db", 1, 2, "Scaling")
+	workload(cluster.KindStatefulSet, "db", 1, 2, "Partly")
 	workload(cluster.KindStatefulSet, "cache", 0, 1, "Down")
 	workload(cluster.KindStatefulSet, "calm", 3, 3, "Running")
-	workload(cluster.KindDaemonSet, "agent", 3, 4, "Scaling")
+	workload(cluster.KindDaemonSet, "agent", 3, 4, "Partly")
 	c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindJob, Key: key("import"), Value: &batchv1.Job{
 		Spec: batchv1.JobSpec{Completions: ptr(int32(3)), BackoffLimit: ptr(int32(4))}, Status: batchv1.JobStatus{Succeeded: 1, Failed: 1}}})
 	c.Endpoints = []*cluster.Endpoints{{Service: key("web"), Ready: 8, Total: 16}, {Service: key("old"), Total: 2}, {Service: key("empty")}}
@@ -55,10 +55,10 @@ func TestWorkloadsTellWhatTheLossOfANodeMeans(t *testing.T) {
 	typeKeys(m, "W")
 	v := plainView(m)
 	for _, want := range []string{
-		"db .*statefulset +1/2 +Scaling +db-1 hangs until kube-node3 is back",
+		"db .*statefulset +1/2 +Partly +db-1 hangs until kube-node3 is back",
 		"cache .*statefulset +0/1 +Down +cache-0 hangs until kube-node4 is back",
 		"calm .*statefulset +3/3 +Running +its pod hangs until the node is back",
-		"agent .*daemonset +3/4 +Scaling +its pod waits on kube-node3",
+		"agent .*daemonset +3/4 +Partly +its pod waits on kube-node3",
 		"import .*job +1/3 +Running +its pod counts as failed: 1 of 4",
 		"web .*service +8/16 +Partly +8 of 16 endpoints left",
 		"old .*service +0/2 +Down +no endpoint is ready: requests fail",

@@ -127,17 +127,14 @@ func roomless(s *cluster.Snapshot) (out []event) {
 		if w := s.Workload(ref); w != nil {
 			count = fmt.Sprintf(" %d/%d", w.Ready, w.Desired)
 		}
-		if lacks := cluster.Lacks(why); len(lacks) > 0 && !cluster.RulesBlock(why) {
-			why = "Insufficient " + text.List(lacks)
-		}
 		if i < mostRoomless {
-			out = append(out, event{text: strings.TrimSuffix(ref.Name+count+": "+pods(len(all), "waits", "wait")+" for a node with room: "+why, ": ")})
+			out = append(out, event{text: strings.TrimSuffix(ref.Name+count+": "+pods(len(all), "waits", "wait")+" for a node: "+cluster.Short(why), ": ")})
 		} else {
 			rest += len(all)
 		}
 	}
 	if rest > 0 {
-		out = append(out, event{text: "more workloads: " + pods(rest, "waits", "wait") + " for a node with room"})
+		out = append(out, event{text: "more workloads: " + pods(rest, "waits", "wait") + " for a node"})
 	}
 	return out
 }

@@ -51,12 +51,13 @@ func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
 		c.Pods = append(c.Pods, &cluster.Pod{Key: key("default", fmt.Sprint("waits", i)), Phase: "Pending", Deployment: name,
 			Unplaced: "0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient nvidia.com/gpu."})
 	}
+	c.Pods[len(c.Pods)-2].Unplaced = "0/5 nodes are available: 2 node(s) didn't match pod topology spread constraints, 3 Insufficient cpu."
 	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key("default", "model"), Replicas: 3, Total: 3})
 	want := []string{
-		"model 0/3: 1 pod waits for a node with room: Insufficient nvidia.com/gpu",
-		"llm 8/16: 2 pods wait for a node with room: Insufficient nvidia.com/gpu",
-		"a: 1 pod waits for a node with room: Insufficient nvidia.com/gpu",
-		"more workloads: 1 pod waits for a node with room",
+		"model 0/3: 1 pod waits for a node: Insufficient nvidia.com/gpu",
+		"llm 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu",
+		"a: 1 pod waits for a node: pod topology spread constraints; Insufficient cpu",
+		"more workloads: 1 pod waits for a node",
 		"8 pods stay Terminating until kube-node3 and kube-node4 return",
 	}
 	if got := new(Next).Lines(cluster.NewSnapshot(c), nil, t0); !slices.Equal(got, want) {

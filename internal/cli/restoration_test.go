@@ -252,7 +252,7 @@ func TestRestoreListsWhatAnotherCallRestores(t *testing.T) {
 		c.switchOff(t, fmt.Sprintf("n%d", i), uid)
 	}
 	r := c.restorer(t, "uid-b")
-	err := r.journal.Cordoned("n9", "")
+	err := r.journal.Cordoned("n9", "", "")
 	r.close()
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestRestoreListsWhatAnotherCallRestores(t *testing.T) {
 func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
 	c := throughATunnel(t)
 	r := c.restorer(t, "uid-a")
-	err := r.journal.Cordoned("n7", "")
+	err := r.journal.Cordoned("n7", "", "")
 	r.close()
 	c.uid, c.annotated = "", theirs
 	if failed := runRestore(t.Context(), c.options, nil, true); err != nil || failed == nil || !strings.Contains(failed.Error(), "still cordoned: n7") || c.annotated == "" {

@@ -41,8 +41,8 @@ func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	x.keys("s")
 	x.answer("Shut down kube-node3 and kube-node4?", "Shut down 2 nodes")
 	x.waitFor("both nodes silent", long, `kube-node3\s+\S*Ready \(silent`, `kube-node4\s+\S*Ready \(silent`)
-	x.waitFor("both NotReady, the deployment Scaling", long,
-		`kube-node3\s+NotReady`, `kube-node4\s+NotReady`, ready("3"), `8/16\s+Scaling`)
+	x.waitFor("both NotReady, the deployment Partly", long,
+		`kube-node3\s+NotReady`, `kube-node4\s+NotReady`, ready("3"), `8/16\s+Partly`)
 	x.waitFor("both machines off by the portal's word", long, `kube-node3\s+NotReady.*\boff\b`, `kube-node4\s+NotReady.*\boff\b`)
 
 	// For some seconds after the endpoints are out, Knative's activator still sends to the

@@ -46,7 +46,7 @@ func TestWorkloadsOnTheScreen(t *testing.T) {
 	x.waitFor("the workloads", time.Minute, `import\s+job\s+0/1\s+Running\s+its pod counts as failed: 0 of 4`, `db\s+statefulset\s+2/2\s+Running\s+its pod hangs until the node is back`,
 		`nginx-webserver\s+service\s+6/6\s+Serving`)
 	l.Post("/machines/k8s2/off")
-	x.waitFor("what hangs", time.Minute, `db\s+statefulset\s+1/2\s+Scaling\s+db-[01] hangs until k8s2 is back`, `nginx-webserver\s+service\s+3/\d\s+Partly`)
+	x.waitFor("what hangs", time.Minute, `db\s+statefulset\s+1/2\s+Partly\s+db-[01] hangs until k8s2 is back`, `nginx-webserver\s+service\s+3/\d\s+Partly`)
 	x.waitFor("the job, whose evicted pod counts", time.Minute, `import\s+job\s+0/1\s+Running\s+its pod counts as failed: 1 of 4`)
 	x.press("g", `▌○ db`)
 	x.keys("d")

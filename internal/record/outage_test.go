@@ -179,7 +179,7 @@ func (o *madeUp) second(s int) {
 			n.Taints = []cluster.Taint{{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute", TimeAdded: o.now}}
 		})
 		o.pods("node3", func(p *cluster.Pod) { p.Ready = false })
-		o.deployment(6, "Scaling")
+		o.deployment(6, "Partly")
 		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "Ready → NotReady (silent)", Level: view.Bad, From: "Ready", To: "NotReady (silent)", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad})
 		o.f.Outages = append(o.f.Outages[:1:1], outage.Span{Node: "node3", Kind: outage.SpanNotReady, From: o.now})
 	case 25:

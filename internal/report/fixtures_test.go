@@ -85,7 +85,7 @@ func mdxRecord() *record.Record {
 		e.change(4.7+float64(16-i)*0.03, "endpoints", "llm-jp-31-13b-00001-private", fmt.Sprint(i), fmt.Sprint(i-1), " ready", view.Info)
 		e.change(4.71+float64(16-i)*0.03, "deployment", "llm-jp-31-13b-00001-deployment", fmt.Sprintf("%d/16", i), fmt.Sprintf("%d/16", i-1), " available", view.Info)
 	}
-	e.change(4.75, "deployment", "llm-jp-31-13b-00001-deployment", "Running", "Scaling", "", view.Warning)
+	e.change(4.75, "deployment", "llm-jp-31-13b-00001-deployment", "Running", "Partly", "", view.Warning)
 	e.add(10.3, "load", "load", "", "", "burst of 12 started", view.Info)
 	for i := range 8 {
 		e.change(24.7+float64(i/4), "pod", fmt.Sprintf("llm-jp-31-13b-00001-deployment-6c9ffb484b-%05d", i), "Running", "Terminating", "", view.Warning)
@@ -98,7 +98,7 @@ func mdxRecord() *record.Record {
 		e.change(36.1, "node", n, "NotReady", "Ready", "", view.Good)
 	}
 	e.change(38.6, "deployment", "llm-jp-31-13b-00001-deployment", "8/16", "16/16", " available", view.Info)
-	e.change(38.6, "deployment", "llm-jp-31-13b-00001-deployment", "Scaling", "Running", "", view.Good)
+	e.change(38.6, "deployment", "llm-jp-31-13b-00001-deployment", "Partly", "Running", "", view.Good)
 	e.add(39.1, "load", "load", "", "", "burst of 16 started", view.Info)
 	e.add(48.9, "load", "load", "", "", "at rest: 16 sent = 16 ok", view.Good)
 

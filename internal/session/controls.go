@@ -115,7 +115,7 @@ func (c Controls) DrainLines(nodes []string) []view.Line { return c.s.drains.dra
 
 // Cordon cordons nodes.
 func (c Controls) Cordon(nodes []string) Progress {
-	return c.s.cordons.cordonAll(nodes, "by a step of a trial")
+	return c.s.cordons.cordonAll(nodes, power.ActionShutdown, "by a step of a trial")
 }
 
 // Uncordon uncordons the nodes that lightsout has cordoned itself.

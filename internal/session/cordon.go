@@ -12,6 +12,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -37,6 +38,9 @@ type cordons struct {
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
 // journal.
 type ourCordon struct {
+	// before is the action that the cordon prepared: once that is undone, or does not happen, the node is uncordoned.
+	// Empty: the operator wanted the cordon itself, and ends it.
+	before power.Action
 	// session: it was cordoned by this session, and not by an earlier run.
 	session bool
 	state   cordonState
@@ -64,7 +68,7 @@ func (c *cordons) read() {
 	old := c.ours
 	c.ours = make(map[string]*ourCordon, len(left))
 	for _, l := range left {
-		c.ours[l.Node] = cmp.Or(old[l.Node], &ourCordon{})
+		c.ours[l.Node] = cmp.Or(old[l.Node], &ourCordon{before: l.Action})
 	}
 }
 
@@ -76,9 +80,9 @@ type cordoning struct {
 }
 
 // cordon cordons one node, journal first. It is called off the loop.
-func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
+func (c *cordons) cordon(ctx context.Context, node string, before power.Action, text string) (r cordoning) {
 	changed, err := c.opt.Drain.Cordon(ctx, node, func() error {
-		if err := c.opt.Journal.Cordoned(node, text); err != nil {
+		if err := c.opt.Journal.Cordoned(node, before, text); err != nil {
 			return err
 		}
 		r.noted = true
@@ -131,6 +135,11 @@ func (c *cordons) keep(node string) {
 	if o := c.ours[node]; o != nil {
 		o.state = kept
 	}
+}
+
+// giveBack uncordons nodes whose shutdown did not happen, or is undone, if lightsout cordoned them for it.
+func (c *cordons) giveBack(nodes ...string) {
+	c.release(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return c.ours[n] == nil || c.ours[n].before == "" })...)
 }
 
 // release uncordons nodes as soon as that is possible, those that lightsout has
@@ -186,12 +195,22 @@ func (c *cordons) uncordoned(node, text string, err error) {
 	}
 }
 
+// stays are the lines of a question about powering nodes on: which of them stay cordoned.
+func (c *cordons) stays(nodes []string) (lines []view.Line) {
+	for _, n := range c.snapshot.Nodes() {
+		if o := c.ours[n.Name]; n.Unschedulable && slices.Contains(nodes, n.Name) && (o == nil || o.before == "") {
+			lines = append(lines, view.Line{Text: n.Name + " stays cordoned: it was before"})
+		}
+	}
+	return lines
+}
+
 // settle uncordons the nodes of ours whose outage is over, except those whose drain is under way or whose
 // shutdown after the drain has not begun.
 func (c *cordons) settle(draining func(node string) bool) {
 	for name, o := range c.ours {
 		x := c.machines.outages[name]
-		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) && o.state == kept {
+		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) && o.state == kept && o.before != "" {
 			o.state = due
 		}
 	}
@@ -252,8 +271,8 @@ func (c *cordons) notDone(nodes []string, what string) Progress {
 	return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 }
 
-// cordonAll cordons nodes side by side; by, for the journal, is who wants that.
-func (c *cordons) cordonAll(nodes []string, by string) Progress {
+// cordonAll cordons nodes side by side; before and by, for the journal, are what for, and who wants that.
+func (c *cordons) cordonAll(nodes []string, before power.Action, by string) Progress {
 	if p := c.notDone(nodes, "not cordoned"); p != nil {
 		return p
 	}
@@ -261,7 +280,7 @@ func (c *cordons) cordonAll(nodes []string, by string) Progress {
 	var errs []error
 	for _, n := range nodes {
 		c.keep(n)
-		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, by) }, func(r cordoning) {
+		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, before, by) }, func(r cordoning) {
 			left--
 			c.cordoned(n, r)
 			if r.err != nil {
@@ -281,7 +300,7 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	}
 	for _, n := range nodes {
 		if c.ours[n] == nil {
-			c.say(view.NewEvent(view.CodeNotUncordoned, n, view.Facts{}))
+			c.warn(view.LanePower, n, "lightsout did not cordon "+n+", so it does not uncordon it; by hand: kubectl uncordon "+text.ShellWord(n))
 		}
 	}
 	c.release(nodes...)
@@ -306,7 +325,7 @@ func (c *cordons) uncordonOwn(except func(node string) bool) Progress {
 		if p == nil { // the first look may come long after
 			p = c.uncordonAll(slices.DeleteFunc(c.names(), func(n string) bool {
 				_, off := c.machines.leftOff[n]
-				return off || !c.ours[n].session || except != nil && except(n)
+				return off || !c.ours[n].session || c.ours[n].before == "" || except != nil && except(n)
 			}))
 		}
 		return p(now)

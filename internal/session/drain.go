@@ -49,6 +49,9 @@ const (
 	drainerOperator                // the nodes stay on
 )
 
+// cordonsBefore are the actions that a drain's cordon prepares: an operator's lasts until :uncordon.
+var cordonsBefore = map[drainer]power.Action{drainerTrial: power.ActionShutdown, drainerShutdown: power.ActionShutdown}
+
 // action is what follows the drain; empty if nothing does.
 func (b drainer) action() power.Action {
 	if b == drainerShutdown {
@@ -121,7 +124,7 @@ func (r *drains) start(d *drain, nodes []string) {
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
-			c := r.cordons.cordon(ctx, name, "before a drain")
+			c := r.cordons.cordon(ctx, name, cordonsBefore[d.by], "before a drain")
 			r.post(func() { r.cordoned(d, n, c) })
 		})
 	}
@@ -135,7 +138,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		r.drained(d, n, c.err)
 	}
 	if n.state == drainLeft || n.state == drainWrong {
-		r.cordons.release(n.node) // cancelled during the cordon
+		r.cordons.giveBack(n.node) // cancelled during the cordon
 	}
 	d.cordoning--
 	if d.cordoning > 0 || r.ctx.Err() != nil {
@@ -214,7 +217,7 @@ func (w *switching) drain(nodes []string, got chan<- drainResult) {
 				r.nodes = append(r.nodes, n.node)
 				continue
 			}
-			w.cordons.release(n.node)
+			w.cordons.giveBack(n.node)
 			failed[n.node] = n.whyOn()
 		}
 		if len(failed) > 0 {

@@ -397,7 +397,7 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	d.cordoned["kube-node3"] = true
 	dir := t.TempDir()
 	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
-	if err := j.Cordoned("kube-node3", "before a drain"); err != nil {
+	if err := j.Cordoned("kube-node3", power.ActionShutdown, "before a drain"); err != nil {
 		t.Fatal(err)
 	}
 	j.Close()

@@ -208,7 +208,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 // question names the pods that block the drain.
 func (n *nodeDrain) question(by drainer) view.Question {
 	choices := []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}
-	undone := "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."
+	undone := "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it for this."
 	if by == drainerOperator {
 		choices = []view.Choice{choices[0], {ID: leaveNow, Label: "Stop the drain"}}
 		undone = "Stop the drain: lightsout evicts no more pods; the node stays cordoned until :uncordon."

@@ -15,7 +15,12 @@ func (r *drains) act(i view.AskNodes, draining func(node string) bool) {
 		return
 	}
 	if i.Act == view.ActUncordon {
-		i.Nodes = slices.DeleteFunc(i.Nodes, func(n string) bool { return !r.mayUncordon(n, draining(n)) })
+		i.Nodes = slices.DeleteFunc(i.Nodes, func(n string) bool {
+			if draining(n) {
+				r.warn(view.LanePower, n, n+" is being drained")
+			}
+			return draining(n)
+		})
 	}
 	switch {
 	case len(i.Nodes) == 0:
@@ -23,30 +28,11 @@ func (r *drains) act(i view.AskNodes, draining func(node string) bool) {
 		r.askDrain(i)
 	case i.Act == view.ActCordon:
 		r.guest.Handle(Did{i})
-		r.cordons.cordonAll(i.Nodes, "by the operator")
+		r.cordons.cordonAll(i.Nodes, "", "by the operator")
 	case i.Act == view.ActUncordon:
 		r.guest.Handle(Did{i})
 		r.cordons.uncordonAll(i.Nodes)
 	}
-}
-
-// mayUncordon reports whether the operator may have a node uncordoned here, and otherwise warns
-// with the reason.
-func (r *drains) mayUncordon(node string, draining bool) bool {
-	why := ""
-	switch {
-	case draining:
-		why = node + " is being drained"
-	case r.cordons.ours[node] != nil:
-	case r.snapshot.Node(node).Unschedulable:
-		why = "lightsout did not cordon " + node + ", so it stays cordoned; by hand: kubectl uncordon " + text.ShellWord(node)
-	default:
-		why = node + " is not cordoned"
-	}
-	if why != "" {
-		r.warn(view.LanePower, node, why)
-	}
-	return why == ""
 }
 
 // underWay reports whether one of the nodes is being drained, and asks or warns about that.

@@ -48,6 +48,43 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 	}
 }
 
+// Powering on ends the cordon that the shutdown took, and no other: the question names those that stay.
+func TestPoweringOnLeavesACordonFromBeforeTheShutdown(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	d.cordoned["kube-node2"] = true // by somebody else
+	cordoned := []string{"kube-node2", "kube-node3"}
+	w := startWorld(t, session.Options{Drain: d}, func(w *world) {
+		c := w.s.Contents()
+		for i, n := range c.Nodes {
+			m := *n
+			m.Unschedulable = slices.Contains(cordoned, n.Name)
+			c.Nodes[i] = &m
+		}
+		w.s = cluster.NewSnapshot(c)
+	})
+	w.x.Send(view.AskNodes{Act: view.ActCordon, Nodes: []string{"kube-node3"}})
+	w.x.frame("the cordon", func(*view.Frame) bool { return slices.Equal(w.x.leftCordoned(), []string{"kube-node3"}) })
+	all := []string{"kube-node2", "kube-node3", "kube-node4"}
+	w.confirm("drain", all...)
+	w.x.off(all...)
+	w.x.Send(view.AskPower{Action: power.ActionOn, Nodes: all})
+	q := w.x.question(view.QuestionSwitch)
+	if got := questionText(q); !strings.Contains(got, "kube-node3 stays cordoned: it was before") ||
+		!strings.Contains(got, "kube-node2 stays cordoned: it was before") || strings.Contains(got, "kube-node4 stays") {
+		t.Errorf("the question is\n%s", got)
+	}
+	w.x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+	w.x.frame("kube-node4 uncordoned", func(f *view.Frame) bool { return hasCode(f, view.CodeUncordoned, "kube-node4") })
+	if got := w.x.leftCordoned(); !slices.Equal(got, []string{"kube-node3"}) || !slices.Equal(d.now(), cordoned) {
+		t.Errorf("cordoned by the journal %v, and in the cluster %v", got, d.now())
+	}
+	w.x.Send(view.AskQuit{})
+	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "kube-node3 (cordoned)") {
+		t.Errorf("lightsout leaves its cordon without a word:\n%s", got)
+	}
+}
+
 // A drain that a budget blocks can be stopped; the node stays cordoned, and on.
 func TestABlockedDrainOfTheOperatorIsStopped(t *testing.T) {
 	t.Parallel()

@@ -94,6 +94,7 @@ func (w *switching) findTakenOver() {
 func (w *switching) restore(nodes []string) {
 	own := w.machines.own()
 	for _, n := range w.cordons.names() {
+		w.cordons.ours[n].before = power.ActionShutdown // its return ends it
 		if !slices.Contains(own, n) && !w.draining(n) {
 			w.cordons.release(n)
 		}

@@ -48,6 +48,7 @@ type request struct {
 	trial  Trial
 	cancel context.CancelFunc
 	onEnd  func(error)
+	stays  []view.Line // before powering on: what stays as it was
 
 	// Of the loop.
 	nodes []string
@@ -159,6 +160,9 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), trial: w.trial, onEnd: onEnd, ended: map[string]power.Stage{}}
 	while, cancel := context.WithCancel(w.ctx)
 	x.cancel = cancel
+	if a.Action == power.ActionOn && w.snapshot != nil {
+		x.stays = w.cordons.stays(x.nodes)
+	}
 	w.requests = append(w.requests, x)
 	r := power.Request{
 		Action: a.Action, Nodes: slices.Clone(a.Nodes), Drain: a.Drain, While: while,
@@ -177,7 +181,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.w.post(func() { x.waits(q.Refused()) })
-	var also []view.Line
+	also := x.stays
 	if q.Action != power.ActionOn && !q.Refused() {
 		also = x.meanwhile(ctx, q.Nodes)
 	}

@@ -97,7 +97,7 @@ func (x *request) finished(err error) {
 	if x.drain != nil {
 		for _, n := range x.nodes {
 			if _, off := w.machines.leftOff[n]; !off && !w.draining(n) {
-				w.cordons.release(n) // it has not been switched off
+				w.cordons.giveBack(n) // it has not been switched off
 			}
 		}
 	}

@@ -32,7 +32,6 @@ const (
 	CodeCordoned         Code = "cordoned"           //
 	CodeCordonedBefore   Code = "cordoned_before"    //
 	CodeUncordoned       Code = "uncordoned"         // Reported
-	CodeNotUncordoned    Code = "not_uncordoned"     //
 	CodeDryRun           Code = "dry_run"            // Reported: the action that lightsout did not carry out
 	CodeZero             Code = "zero"               //
 	CodeSessionStarted   Code = "session_started"    //

@@ -43,7 +43,6 @@ var codeSpecs = map[Code]codeSpec{
 	CodeCordoned:       {LanePower, Info, always("cordoned: the scheduler places no more pods on it")},
 	CodeCordonedBefore: {LanePower, Info, always("somebody else cordoned it before; it stays cordoned")},
 	CodeUncordoned:     {LanePower, Good, after("")},
-	CodeNotUncordoned:  {LanePower, Info, always("not uncordoned: lightsout did not cordon it")},
 	CodeDryRun:         {LanePower, Info, after("dry run: ")},
 
 	CodeZero:           {LaneOperator, Info, always("T+0: lightsout starts to switch off")},
