@@ -56,7 +56,7 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
-	choiceFlag(cmd, &f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default dark)", export.Themes()...)
+	choiceFlag(cmd, &f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default those of the .cast, or dark)", export.Themes()...)
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type Options struct {
 	Least time.Duration
 	// From and To bound the part that is shown, in the cast's time; To 0: the end.
 	From, To time.Duration
-	// Theme is one of Themes; empty is the first.
+	// Theme is one of Themes; empty is the cast's, or else the first.
 	Theme string
 	// Title stands above the screen; empty: no line for it.
 	Title string
@@ -110,6 +111,9 @@ func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
 	th, err := themeOf(o.Theme)
 	if err != nil {
 		return nil, err
+	}
+	if o.Theme == "" {
+		th = cmp.Or(c.theme, th)
 	}
 	all, err := play(ctx, c, th, &o)
 	if err != nil {

@@ -1,9 +1,11 @@
 package export
 
 import (
+	"encoding/json"
 	"fmt"
 	"image/color"
 	"slices"
+	"strconv"
 	"strings"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -44,6 +46,43 @@ func themeOf(name string) (*theme, error) {
 		return nil, fmt.Errorf("there is no theme %q; there are %s", name, strings.Join(Themes(), ", "))
 	}
 	return &themes[i], nil
+}
+
+// castTheme is a theme in the header of a cast: colours as #rrggbb. The palette has 8 or 16, with colons between them.
+type castTheme struct {
+	Fg      string `json:"fg"`
+	Bg      string `json:"bg"`
+	Palette string `json:"palette"`
+}
+
+// CastTheme is the theme of that name for the header of a cast; nil without a name.
+func CastTheme(name string) json.RawMessage {
+	t, err := themeOf(name)
+	if err != nil || name == "" {
+		return nil
+	}
+	all := text.Each(slices.Concat([]Colour{t.fg, t.bg}, t.ansi[:]), func(c Colour) string { return fmt.Sprintf("#%06x", uint32(c)) })
+	b, _ := json.Marshal(castTheme{all[0], all[1], strings.Join(all[2:], ":")}) // it never fails: it is text
+	return b
+}
+
+// theme returns nil unless all colours are known.
+func (c castTheme) theme() *theme {
+	var all []Colour
+	for s := range strings.SplitSeq(c.Fg+":"+c.Bg+":"+c.Palette, ":") {
+		n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 24)
+		if err != nil {
+			return nil
+		}
+		all = append(all, Colour(n))
+	}
+	if len(all) == 10 { // the bright colours are like the others
+		all = append(all, all[2:]...)
+	}
+	if len(all) != 18 {
+		return nil
+	}
+	return &theme{"", all[0], all[1], [16]Colour(all[2:])}
 }
 
 // colour gives c as the theme has it, or unless when there is none.
