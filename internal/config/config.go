@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,6 +102,16 @@ func notNegative[T int | time.Duration](wrong fault, field string, value T) {
 	if value < 0 {
 		wrong(field, "%s can't be negative", field)
 	}
+}
+
+// badPort reports an address with a port that there cannot be.
+func badPort(address string) bool {
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "ssh://"))
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+		return err != nil
+	}
+	return false
 }
 
 // check finds contradictions that the types allow. It reads no file.

@@ -86,6 +86,9 @@ func (c *Config) ways(wrong fault) {
 	if c.Bastion != "" && strings.Trim(c.Bastion, "0123456789") == "" || strings.ContainsAny(c.Bastion, " \t") {
 		wrong("bastion", "bastion: %q is not a host; write user@host:port or an alias of the ssh configuration", c.Bastion)
 	}
+	if badPort(strings.TrimSuffix(c.Bastion, "/")) {
+		wrong("bastion", "bastion: the port of %q is not a number from 1 to 65535", c.Bastion)
+	}
 	c.Power.shared(wrong)
 	exists := func(field, file string) {
 		if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {

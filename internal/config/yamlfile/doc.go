@@ -5,7 +5,11 @@
 // of a file belongs to other packages.
 package yamlfile
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // Error is an error in a file: one sentence, and its line.
 type Error struct {
@@ -20,6 +24,16 @@ func (e *Error) Error() string {
 		return e.Text
 	}
 	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
+}
+
+// Sort orders errors by their lines; those without one come first.
+func Sort(faults []error) {
+	line := func(err error) int {
+		at := &Error{}
+		_ = errors.As(err, &at)
+		return at.Line
+	}
+	slices.SortStableFunc(faults, func(a, b error) int { return line(a) - line(b) })
 }
 
 // ErrorAt makes an *Error.
