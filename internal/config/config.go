@@ -106,12 +106,9 @@ func notNegative[T int | time.Duration](wrong fault, field string, value T) {
 
 // badPort reports an address with a port that there cannot be.
 func badPort(address string) bool {
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "ssh://"))
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-		return err != nil
-	}
-	return false
+	_, port, _ := net.SplitHostPort(strings.TrimSuffix(address, "/")) // without one: empty
+	_, err := net.LookupPort("tcp", port)
+	return err != nil
 }
 
 // check finds contradictions that the types allow. It reads no file.

@@ -213,7 +213,7 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 		"bastion: 3":                                            `bastion: "3" is not a host`,
 		"pace: slow":                                            `line 1: there is no pace "slow"; there are fast, real`,
 		"bastion: ops@b:2222":                                   "",
-		"bastion: ops@b:99999":                                  `line 1: bastion: the port of "ops@b:99999"`,
+		"bastion: ops@b:99999":                                  `line 1: bastion: "ops@b:99999" is not a host`,
 		"recorder: {listen: \"127.0.0.1:99999\"}":               "line 1: recorder.listen must be HOST:PORT",
 		"load: {burst: -1}\nhold: 1\nbastion: 3":                "line 1: load.burst can't be negative\nline 2: there is no field \"hold\" in the config",
 		"bastion: ::1":                                          "",

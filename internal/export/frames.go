@@ -108,13 +108,7 @@ const (
 // nothing. It fails if the part is empty, if the film takes too much memory, or if ctx
 // ends.
 func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
-	th, err := themeOf(o.Theme)
-	if err != nil {
-		return nil, err
-	}
-	if o.Theme == "" {
-		th = cmp.Or(c.theme, th)
-	}
+	th := cmp.Or(themeOf(o.Theme), c.theme, &themes[0])
 	all, err := play(ctx, c, th, &o)
 	if err != nil {
 		return nil, err

@@ -39,34 +39,28 @@ var themes = []theme{
 // Themes are the names of the themes, the default first.
 func Themes() []string { return text.Each(themes, func(t theme) string { return t.name }) }
 
-// themeOf is the theme of that name; without one, the first.
-func themeOf(name string) (*theme, error) {
-	i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name || name == "" })
-	if i < 0 {
-		return nil, fmt.Errorf("there is no theme %q; there are %s", name, strings.Join(Themes(), ", "))
+// themeOf is the theme of that name; nil if there is none.
+func themeOf(name string) *theme {
+	if i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name }); i >= 0 {
+		return &themes[i]
 	}
-	return &themes[i], nil
+	return nil
 }
 
-// castTheme is a theme in the header of a cast: colours as #rrggbb. The palette has 8 or 16, with colons between them.
-type castTheme struct {
-	Fg      string `json:"fg"`
-	Bg      string `json:"bg"`
-	Palette string `json:"palette"`
-}
+// castTheme is a theme in the header of a cast: colours as #rrggbb, those of the palette with colons between them.
+type castTheme struct{ Fg, Bg, Palette string }
 
-// CastTheme is the theme of that name for the header of a cast; nil without a name.
+// CastTheme is the theme of that name for the header of a cast; nil if there is none.
 func CastTheme(name string) json.RawMessage {
-	t, err := themeOf(name)
-	if err != nil || name == "" {
+	t := themeOf(name)
+	if t == nil {
 		return nil
 	}
-	all := text.Each(slices.Concat([]Colour{t.fg, t.bg}, t.ansi[:]), func(c Colour) string { return fmt.Sprintf("#%06x", uint32(c)) })
-	b, _ := json.Marshal(castTheme{all[0], all[1], strings.Join(all[2:], ":")}) // it never fails: it is text
-	return b
+	palette := strings.NewReplacer("[", "#", " ", ":#", "]", "").Replace(fmt.Sprintf("%06x", t.ansi))
+	return fmt.Appendf(nil, `{"fg":"#%06x","bg":"#%06x","palette":"%s"}`, uint32(t.fg), uint32(t.bg), palette)
 }
 
-// theme returns nil unless all colours are known.
+// theme returns nil unless it has 16 colours.
 func (c castTheme) theme() *theme {
 	var all []Colour
 	for s := range strings.SplitSeq(c.Fg+":"+c.Bg+":"+c.Palette, ":") {
@@ -76,10 +70,7 @@ func (c castTheme) theme() *theme {
 		}
 		all = append(all, Colour(n))
 	}
-	if len(all) == 10 { // the bright colours are like the others
-		all = append(all, all[2:]...)
-	}
-	if len(all) != 18 {
+	if len(all) != 2+16 {
 		return nil
 	}
 	return &theme{"", all[0], all[1], [16]Colour(all[2:])}

@@ -6,7 +6,6 @@
 package yamlfile
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -26,14 +25,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
 }
 
-// Sort orders errors by their lines; those without one come first.
+// Sort orders *Errors by their lines; those without one come first.
 func Sort(faults []error) {
-	line := func(err error) int {
-		at := &Error{}
-		_ = errors.As(err, &at)
-		return at.Line
-	}
-	slices.SortStableFunc(faults, func(a, b error) int { return line(a) - line(b) })
+	slices.SortStableFunc(faults, func(a, b error) int { return a.(*Error).Line - b.(*Error).Line })
 }
 
 // ErrorAt makes an *Error.
