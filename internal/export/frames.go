@@ -32,7 +32,7 @@ type Options struct {
 	Least time.Duration
 	// From and To bound the part that is shown, in the cast's time; To 0: the end.
 	From, To time.Duration
-	// Theme is one of Themes; empty is the cast's, or else the first.
+	// Theme is one of Themes; empty is that of a cast of lightsout, or else the first.
 	Theme string
 	// Title stands above the screen; empty: no line for it.
 	Title string

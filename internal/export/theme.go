@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
-	"strconv"
 	"strings"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -39,42 +38,25 @@ var themes = []theme{
 // Themes are the names of the themes, the default first.
 func Themes() []string { return text.Each(themes, func(t theme) string { return t.name }) }
 
-// themeOf is the theme of that name; nil if there is none.
+// themeOf is the theme of that name, or with that background in a cast; nil if there is none.
 func themeOf(name string) *theme {
-	if i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name }); i >= 0 {
+	if i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name || t.background() == name }); i >= 0 {
 		return &themes[i]
 	}
 	return nil
 }
 
-// castTheme is a theme in the header of a cast: colours as #rrggbb, those of the palette with colons between them.
-type castTheme struct{ Fg, Bg, Palette string }
-
-// CastTheme is the theme of that name for the header of a cast; nil if there is none.
+// CastTheme is the theme of that name as the header of an asciicast has it; nil if there is none.
 func CastTheme(name string) json.RawMessage {
 	t := themeOf(name)
 	if t == nil {
 		return nil
 	}
 	palette := strings.NewReplacer("[", "#", " ", ":#", "]", "").Replace(fmt.Sprintf("%06x", t.ansi))
-	return fmt.Appendf(nil, `{"fg":"#%06x","bg":"#%06x","palette":"%s"}`, uint32(t.fg), uint32(t.bg), palette)
+	return fmt.Appendf(nil, `{"fg":"#%06x","bg":"%s","palette":"%s"}`, uint32(t.fg), t.background(), palette)
 }
 
-// theme returns nil unless it has 16 colours.
-func (c castTheme) theme() *theme {
-	var all []Colour
-	for s := range strings.SplitSeq(c.Fg+":"+c.Bg+":"+c.Palette, ":") {
-		n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 24)
-		if err != nil {
-			return nil
-		}
-		all = append(all, Colour(n))
-	}
-	if len(all) != 2+16 {
-		return nil
-	}
-	return &theme{"", all[0], all[1], [16]Colour(all[2:])}
-}
+func (t *theme) background() string { return fmt.Sprintf("#%06x", uint32(t.bg)) }
 
 // colour gives c as the theme has it, or unless when there is none.
 func (t *theme) colour(c color.Color, unless Colour) Colour {
