@@ -85,7 +85,7 @@ func (g *guard) whole() {
 			"Bind the ClusterRole lightsout-view (docs/clusterrole.yaml); see lightsout check.")
 	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
-		g.say(RuleStaleView, Refuse, "", "The data from the cluster is %s old; lightsout switches off only by data that is at most %s old.",
+		g.say(RuleStaleView, Refuse, "", "The API server last confirmed nodes and heartbeats %s ago, counting the polls of machines since; lightsout switches off only within %s (guards.view_age). If it was busy, try again.",
 			g.Age.Round(time.Second), limit)
 	}
 	for _, why := range g.Stale {

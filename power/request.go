@@ -59,7 +59,7 @@ type Drainer interface {
 }
 
 // Assumption lists nodes that count as off, and nodes that count as cordoned.
-type Assumption struct{ Off, Cordoned []string }
+type Assumption struct{ Off, Cordoned, Drained []string }
 
 // Request is a request to switch machines.
 type Request struct {

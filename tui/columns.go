@@ -65,14 +65,16 @@ func nameCell(s *scene, k cluster.Key, many bool) cell {
 	return plainCell(s, k.Name)
 }
 
-// nameLast shortens the namespace before a name, to its first letter, and then the name's middle.
-func nameLast(s string, w int, dots string) string {
-	ns, name, found := strings.Cut(s, "/")
-	if !found {
-		return middle(s, w, dots)
+// nameLast shortens the namespace before a name, to its first letter, and then the name in that way.
+func nameLast(way shortener) shortener {
+	return func(s string, w int, dots string) string {
+		ns, name, found := strings.Cut(s, "/")
+		if !found {
+			return way(s, w, dots)
+		}
+		ns = fit(ns, max(1+width(dots), w-width(name)-1), dots) + "/"
+		return ns + shortened(name, max(0, w-width(ns)), dots, way)
 	}
-	ns = fit(ns, max(1+width(dots), w-width(name)-1), dots) + "/"
-	return ns + shortened(name, max(0, w-width(ns)), dots, middle)
 }
 
 // dimCell is a text from outside, or of less weight.
@@ -157,11 +159,11 @@ func (p *plan) tellApart(t *theme, cols []fitting, rows [][]cell) {
 }
 
 // tellsApart returns the first way to shorten the cells of a column to w cells that
-// leaves no two different ones alike: without much of the namespace, the middle, the end, or the beginning that
+// leaves no two different ones alike: without much of the namespace and the name's end or middle, the middle, the end, or the beginning that
 // they share.
 func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 	if !slices.ContainsFunc(rows, func(r []cell) bool { return spansWidth(r[i].form(false)) > w }) {
-		return nameLast
+		return nameLast(fit)
 	}
 	names, same := map[string]bool{}, rows[0][i].plain()
 	for _, r := range rows {
@@ -173,7 +175,7 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 		}
 	}
 	after := func(s string, w int, dots string) string { return dots + fit(s[len(same):], w-width(dots), dots) }
-	for _, way := range []shortener{nameLast, middle, fit, after} {
+	for _, way := range []shortener{nameLast(fit), nameLast(middle), middle, fit, after} {
 		short := map[string]bool{}
 		for name := range names {
 			short[shortened(name, w, t.ellipsis, way)] = true
@@ -182,7 +184,7 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 			return way
 		}
 	}
-	return nameLast
+	return nameLast(fit)
 }
 
 // shortened shortens a text that is wider than w cells.

@@ -77,7 +77,6 @@ type Model struct {
 	changes    int          // changes of the data in the panes
 	inspecting view.Inspect // the last request to the session
 	rec        bool         // the screen is being recorded
-	caption    string       // for spectators; may be empty
 	drawn      tea.View     // the screen after the last message
 	report     *ReportMsg   // the last requested report; nil until it arrives
 	cmd        tea.Cmd      // a command's result for the program
@@ -144,7 +143,7 @@ func (m *Model) take(msg tea.Msg) bool {
 	case RecordingMsg:
 		m.rec = bool(msg)
 	case CaptionMsg:
-		m.caption = string(msg)
+		m.s.caption, m.changes = string(msg), m.changes+1
 	case SayMsg:
 		m.notices.add(notice{text: msg.Text, copied: msg.Copied, at: m.opts.Now(), stands: noticeFor, st: m.s.t.strong})
 	case ReportMsg:

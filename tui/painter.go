@@ -24,6 +24,9 @@ func NewPainter(o Options) *Painter {
 	return p
 }
 
+// Caption shows a caption below the panes until the next one; an empty one removes it.
+func (p *Painter) Caption(text string) { p.m.s.caption = text }
+
 // Paint gives the screen that shows f: exactly height lines of exactly width
 // cells, joined by line feeds, with no escape sequences but SGR. It is empty
 // when width or height is less than 1. f is not changed.

@@ -90,7 +90,7 @@ var verdictMeans = map[string]string{
 	"unknown":                   "too few requests were sent to tell what clients noticed",
 	"recording":                 "a program is writing it",
 	"breaks off":                "lightsout ended before the outage did",
-	"no summary":                "lightsout ended before the trial was judged",
+	"cut short":                 "lightsout ended before the trial was judged; its report has what was recorded",
 	"unreadable":                "its files can't be read",
 }
 

@@ -23,6 +23,8 @@ type scene struct {
 	now  time.Time
 	// start is when the first frame came: what changed before it is not news.
 	start time.Time
+	// caption is for spectators of keys that a program presses; empty: there is none.
+	caption string
 	// marks are the marked nodes; marked counts their changes.
 	marks  map[string]bool
 	marked int

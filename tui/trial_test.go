@@ -46,6 +46,11 @@ func TestEnterTakesAWaitingStepOnce(t *testing.T) {
 	*now = now.Add(graceQuiet)
 	typeKeys(m, "enter")
 	wantSteps(t, sent, 2, "an enter after a pause")
+	for caption, hint := range map[string]bool{"a program presses the keys": false, "": true} {
+		if m.Update(CaptionMsg(caption)); strings.Contains(m.View().Content, "[enter]") != hint {
+			t.Errorf("with the caption %q the hint of enter is shown: %v", caption, !hint)
+		}
+	}
 }
 
 func TestEnterBeforeTheStepWasSeenIsAbsorbed(t *testing.T) {

@@ -137,15 +137,11 @@ func doing(r *row, s *scene) *row {
 		return r.put(t.accent, t.underWay+" ").put("", fit(text, r.left-1, t.ellipsis))
 	}
 	r.put(t.fresh, t.underWay+" ")
-	key := "[enter]"
-	if s.f.Replay != nil {
-		key = "" // it can't be pressed
+	if s.f.Replay != nil || s.caption != "" { // nobody presses it, or a program does
+		return r.rest(t, t.strong, text)
 	}
-	r.put(t.strong, fit(text, r.left-width(key)-4, t.ellipsis))
-	if key != "" {
-		r.put(t.dim, " "+t.dash+" ").put(t.active, key)
-	}
-	return r
+	const key = "[enter]"
+	return r.put(t.strong, fit(text, r.left-width(key)-4, t.ellipsis)).put(t.dim, " "+t.dash+" ").put(t.active, key)
 }
 
 // outcome counts the met expectations and forecasts, and lists those that were not met.

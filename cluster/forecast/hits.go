@@ -91,7 +91,7 @@ func (f *Forecast) count() Hits {
 	}
 	for _, name := range names {
 		for _, p := range f.s.PodsOn(name) {
-			if p.Finished() || !p.Gone.IsZero() {
+			if p.Finished() || !p.Gone.IsZero() || p.Drained() && slices.Contains(f.emptied, name) {
 				continue
 			}
 			switch {
@@ -120,9 +120,9 @@ func (f *Forecast) count() Hits {
 	slices.SortFunc(h.Deployments, func(a, b Impact) int { return cmp.Or(last[a.already()]-last[b.already()], a.Key.Compare(b.Key)) })
 	h.ReadyWorkersLeft = survivors(f.s, f.away)
 	stay, _ := f.Staying()
-	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay, Drained: f.drained})
-	h.Pods -= h.Place.Held.Low
+	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay, Drained: slices.Concat(f.drained, f.emptied)})
 	if f.drained != nil {
+		h.Pods -= h.Place.Held.Low
 		h.BlockingsUnknown = cluster.WhyUnknown(f.s, cluster.KindBudget)
 	}
 	return h
@@ -133,7 +133,7 @@ func (f *Forecast) count() Hits {
 func (f *Forecast) alreadyDown(h *Hits, impacts map[cluster.Key]*Impact, n *cluster.Node) {
 	moves := false
 	for _, p := range f.s.PodsOn(n.Name) {
-		if p.Finished() || !p.Gone.IsZero() {
+		if p.Finished() || !p.Gone.IsZero() || p.Drained() && slices.Contains(f.emptied, n.Name) {
 			continue
 		}
 		_, evicted := p.Evictable(cluster.TaintUnreachable)

@@ -72,9 +72,10 @@ type Forecast struct {
 	hits Hits
 	s    *cluster.Snapshot
 	down map[string]bool
-	// drained are the nodes that are drained and stay on; already are the nodes that are down apart
+	// drained are the nodes that are drained and stay on, emptied those that were drained before; already are the nodes that are down apart
 	// from the selected ones, by name; away has all nodes that are down.
 	drained []string
+	emptied []string
 	already []*cluster.Node
 	away    map[string]bool
 	// zones is each zone's state with these nodes down, zoneRule the sentence on
@@ -147,6 +148,13 @@ func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 func Drain(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 	f := Outage(s.WithCordoned(nodes, true), nil, off, at)
 	f.drained = nodes
+	return f
+}
+
+// After has the nodes count as drained before, with their pods in need of a place elsewhere; s has them cordoned. It
+// returns f, and is called before Hits.
+func (f *Forecast) After(drained []string) *Forecast {
+	f.emptied = drained
 	return f
 }
 

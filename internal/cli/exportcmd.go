@@ -56,7 +56,7 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
-	choiceFlag(cmd, &f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default dark)", export.Themes()...)
+	choiceFlag(cmd, &f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default those of the .cast, or dark)", export.Themes()...)
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
@@ -74,7 +74,7 @@ func (o *options) runExport(ctx context.Context, name string, f exportFlags) err
 	if !ok {
 		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format", f.out)}
 	}
-	cast, err := o.openCast(name, f.size)
+	cast, err := o.openCast(name, f)
 	if err != nil {
 		return err
 	}
@@ -121,29 +121,29 @@ func (f *exportFlags) findFonts(ctx context.Context, frames []export.Frame) erro
 }
 
 // openCast reads the cast at that path, or draws the record of that name.
-func (o *options) openCast(name, size string) (*export.Cast, error) {
+func (o *options) openCast(name string, f exportFlags) (*export.Cast, error) {
 	if strings.HasSuffix(name, ".cast") {
-		f, err := text.OpenFile(name)
+		file, err := text.OpenFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("the recording can't be read: %w", err)
 		}
-		defer f.Close()
-		return export.Read(f)
+		defer file.Close()
+		return export.Read(file)
 	}
 	var w, h int
-	if n, _ := fmt.Sscanf(size, "%dx%d", &w, &h); n != 2 || w < 20 || h < 5 || w > 500 || h > 200 {
-		return nil, usageError{fmt.Errorf("--size is columns x rows from 20x5 to 500x200, like 120x36, not %q", size)}
+	if n, _ := fmt.Sscanf(f.size, "%dx%d", &w, &h); n != 2 || w < 20 || h < 5 || w > 500 || h > 200 {
+		return nil, usageError{fmt.Errorf("--size is columns x rows from 20x5 to 500x200, like 120x36, not %q", f.size)}
 	}
 	r, err := o.openRecord(name)
 	if err != nil {
 		return nil, err
 	}
-	return drawRecord(r, w, h)
+	return drawRecord(r, w, h, f.film.Captions)
 }
 
 // drawRecord draws a record as the screen showed it, with the markers that a
-// recording of that would have.
-func drawRecord(r *record.Record, w, h int) (*export.Cast, error) {
+// recording of that would have; with captions they are in the screen's band, too.
+func drawRecord(r *record.Record, w, h int, captions bool) (*export.Cast, error) {
 	cast := &export.Cast{Width: w, Height: h}
 	p := tui.NewPainter(tui.Options{})
 	var moments record.Moments
@@ -151,6 +151,9 @@ func drawRecord(r *record.Record, w, h int) (*export.Cast, error) {
 		at := f.Now.Sub(r.Start)
 		for _, text := range moments.In(f) {
 			cast.Events = append(cast.Events, export.Event{At: at, Code: "m", Data: text})
+			if captions {
+				p.Caption(text)
+			}
 		}
 		screen := "\x1b[H\x1b[0m" + strings.ReplaceAll(p.Paint(f, w, h), "\n", "\x1b[0m\r\n")
 		cast.Events = append(cast.Events, export.Event{At: at, Code: "o", Data: screen})

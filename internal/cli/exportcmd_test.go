@@ -3,8 +3,11 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"lightsout/internal/export"
 )
 
 func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
@@ -33,5 +36,17 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 	}
 	if b, err := os.ReadFile(svg); err != nil || !strings.Contains(string(b), "animation:4.00s") {
 		t.Errorf("%v: %.300s", err, b)
+	}
+	for _, band := range []bool{true, false} { // a record's markers stand in the band of captions, as they do on the stage
+		var o options
+		cast, err := o.openCast("mdx", exportFlags{size: "80x24", film: export.Options{Captions: band}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := slices.ContainsFunc(cast.Events, func(e export.Event) bool {
+			return e.Code == "o" && strings.Contains(e.Data, "► kube-node3, kube-node4 NotReady")
+		}); shown != band {
+			t.Errorf("captions %v: the band shows the markers: %v", band, shown)
+		}
 	}
 }

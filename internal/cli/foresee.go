@@ -80,7 +80,10 @@ func assume(a *power.Assumption, step plan.Action, later []plan.Step) {
 	switch step.Kind {
 	case plan.Off:
 		a.Off = append(a.Off, step.Nodes...)
-	case plan.Cordon, plan.Drain:
+	case plan.Drain:
+		a.Drained = append(a.Drained, step.Nodes...)
+		fallthrough
+	case plan.Cordon:
 		a.Cordoned = append(a.Cordoned, step.Nodes...)
 	case plan.Uncordon:
 		a.Cordoned = without(a.Cordoned, step.Nodes)
@@ -94,4 +97,5 @@ func assume(a *power.Assumption, step plan.Action, later []plan.Step) {
 		}
 		a.Cordoned = without(a.Cordoned, back)
 	}
+	a.Drained = slices.DeleteFunc(a.Drained, func(name string) bool { return !slices.Contains(a.Cordoned, name) })
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -45,6 +46,9 @@ func listRecords(o options, as string, out io.Writer) error {
 	state, err := cfg.StateDir()
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(state); err != nil && cfg.State != "" {
+		return fmt.Errorf("there are no records: %w", err)
 	}
 	all := recordLines(state)
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
@@ -103,7 +107,7 @@ func recordDirs(state string) (dirs []string) {
 func recordIn(dir string) view.RecordLine {
 	base, _, _ := strings.Cut(filepath.Base(dir), "-")
 	at, _ := time.Parse("20060102T150405Z", base) // a folder of another name is the oldest
-	k := view.RecordLine{At: at, What: "trial", Verdict: "no summary", Path: dir}
+	k := view.RecordLine{At: at, What: "trial", Verdict: "cut short", Path: dir}
 	ofOutage := filepath.Base(filepath.Dir(dir)) == recorder.Folder
 	if ofOutage {
 		k.What = "outage"

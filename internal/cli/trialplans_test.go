@@ -63,6 +63,9 @@ func TestRecordsNamesWhatHasNoSummary(t *testing.T) {
 	}
 	defer func() { _ = tl.Untee() }()
 	var out bytes.Buffer
+	if err := listRecords(options{Flags: config.Flags{State: state + "/missing"}}, formatTable, &out); err == nil || !strings.Contains(err.Error(), "/missing") {
+		t.Errorf("of a state folder that is not there: %v", err)
+	}
 	if err := listRecords(options{Flags: config.Flags{State: state}}, formatTable, &out); err != nil {
 		t.Fatal(err)
 	}

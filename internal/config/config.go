@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,6 +102,13 @@ func notNegative[T int | time.Duration](wrong fault, field string, value T) {
 	if value < 0 {
 		wrong(field, "%s can't be negative", field)
 	}
+}
+
+// badPort reports an address with a port that there cannot be.
+func badPort(address string) bool {
+	_, port, _ := net.SplitHostPort(strings.TrimSuffix(address, "/")) // without one: empty
+	_, err := net.LookupPort("tcp", port)
+	return err != nil
 }
 
 // check finds contradictions that the types allow. It reads no file.

@@ -83,7 +83,7 @@ func (c *Config) drivers(wrong fault) {
 // ways checks the files and addresses that lead to the cluster and its hosts. It leaves
 // out known_hosts, which lightsout makes.
 func (c *Config) ways(wrong fault) {
-	if c.Bastion != "" && strings.Trim(c.Bastion, "0123456789") == "" || strings.ContainsAny(c.Bastion, " \t") {
+	if c.Bastion != "" && strings.Trim(c.Bastion, "0123456789") == "" || strings.ContainsAny(c.Bastion, " \t") || badPort(strings.TrimPrefix(c.Bastion, "ssh://")) {
 		wrong("bastion", "bastion: %q is not a host; write user@host:port or an alias of the ssh configuration", c.Bastion)
 	}
 	c.Power.shared(wrong)

@@ -62,7 +62,7 @@ func (r Recorder) check(wrong fault) {
 	if r.URL != "" && WebAddress(r.URL) == nil {
 		wrong("recorder.url", "recorder.url is not a URL; give one like http://10.0.0.11:31080/path")
 	}
-	if _, _, err := net.SplitHostPort(r.Listen); r.Listen != "" && err != nil {
+	if _, _, err := net.SplitHostPort(r.Listen); r.Listen != "" && (err != nil || badPort(r.Listen)) {
 		wrong("recorder.listen", "recorder.listen must be HOST:PORT, like 127.0.0.1:9090: %q", r.Listen)
 	}
 	if ns, name, _ := strings.Cut(r.Lease, "/"); r.Lease != "" && (ns == "" || name == "" || strings.Contains(name, "/")) {

@@ -20,10 +20,11 @@ var file = yamlfile.Kind{Noun: "config", MaxSize: maxSize}
 // notForOn are the sections that powering a machine on does not need.
 var notForOn = []string{"load", "guards", "recorder", "production", "production_contexts"}
 
-// AllFaults reads a config strictly and returns all its errors, also those in the files and secrets to
+// AllFaults reads a config strictly and returns all its errors, in the order of lines, also those in the files and secrets to
 // which it refers, as they are now. path is the config's own file. It opens no connection.
 func AllFaults(path string, data []byte) []error {
 	c, root, faults := read(data)
+	defer func() { yamlfile.Sort(faults) }()
 	if c == nil {
 		return faults
 	}
@@ -45,16 +46,12 @@ func SetsNothing(data []byte) bool {
 // lined appends each error to faults, once, with the line of its field or of what holds that.
 func lined(root *yaml.Node, faults *[]error) fault {
 	return func(field, format string, args ...any) {
-		for at := field; ; at = at[:strings.LastIndexByte(at, '.')] {
-			if line := yamlfile.Line(root, at); line > 0 {
-				format = fmt.Sprintf("line %d: ", line) + format
-				break
-			}
-			if !strings.Contains(at, ".") {
-				break
-			}
+		line := yamlfile.Line(root, field)
+		for at := field; line == 0 && strings.Contains(at, "."); {
+			at = at[:strings.LastIndexByte(at, '.')]
+			line = yamlfile.Line(root, at)
 		}
-		err := fmt.Errorf(format, args...)
+		err := yamlfile.ErrorAt(line, "%s", fmt.Errorf(format, args...))
 		if !slices.ContainsFunc(*faults, func(f error) bool { return f.Error() == err.Error() }) {
 			*faults = append(*faults, err)
 		}

@@ -23,6 +23,7 @@ type Cast struct {
 	Width, Height int
 	// Events are in order of At.
 	Events []Event
+	theme  *theme // nil: none of Themes
 }
 
 // Event is one thing that happened to the screen.
@@ -42,12 +43,13 @@ func Read(r io.Reader) (*Cast, error) {
 	}
 	var head struct {
 		Version, Width, Height int
+		Theme                  struct{ Bg string }
 		Term                   struct{ Cols, Rows int }
 	}
 	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version < 2 || head.Version > 3 {
 		return nil, errors.New("this is not a recorded screen: its first line is not the header of an asciicast of version 2 or 3; `asciinema convert` makes them of version 1")
 	}
-	c := &Cast{Width: head.Width, Height: head.Height}
+	c := &Cast{Width: head.Width, Height: head.Height, theme: themeOf(head.Theme.Bg)}
 	if head.Version == 3 {
 		c.Width, c.Height = head.Term.Cols, head.Term.Rows
 	}

@@ -274,9 +274,6 @@ func TestExportReportsAFileThatItCannotDraw(t *testing.T) {
 	if _, err := Film(t.Context(), scene(t), Options{From: time.Hour}); err == nil {
 		t.Error("a part after the end was shown")
 	}
-	if _, err := Film(t.Context(), scene(t), Options{Theme: "pink"}); err == nil || !strings.Contains(err.Error(), "dark, light") {
-		t.Errorf("theme: %v", err)
-	}
 	if err := PNG(io.Discard, film(t, Options{}), 0, Options{Size: 500}); err == nil {
 		t.Error("letters of 500 pixels were drawn")
 	}

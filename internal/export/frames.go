@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type Options struct {
 	Least time.Duration
 	// From and To bound the part that is shown, in the cast's time; To 0: the end.
 	From, To time.Duration
-	// Theme is one of Themes; empty is the first.
+	// Theme is one of Themes; empty is that of a cast of lightsout, or else the first.
 	Theme string
 	// Title stands above the screen; empty: no line for it.
 	Title string
@@ -107,10 +108,7 @@ const (
 // nothing. It fails if the part is empty, if the film takes too much memory, or if ctx
 // ends.
 func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
-	th, err := themeOf(o.Theme)
-	if err != nil {
-		return nil, err
-	}
+	th := cmp.Or(themeOf(o.Theme), c.theme, &themes[0])
 	all, err := play(ctx, c, th, &o)
 	if err != nil {
 		return nil, err

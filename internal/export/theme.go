@@ -1,6 +1,7 @@
 package export
 
 import (
+	"encoding/json"
 	"fmt"
 	"image/color"
 	"slices"
@@ -37,14 +38,25 @@ var themes = []theme{
 // Themes are the names of the themes, the default first.
 func Themes() []string { return text.Each(themes, func(t theme) string { return t.name }) }
 
-// themeOf is the theme of that name; without one, the first.
-func themeOf(name string) (*theme, error) {
-	i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name || name == "" })
-	if i < 0 {
-		return nil, fmt.Errorf("there is no theme %q; there are %s", name, strings.Join(Themes(), ", "))
+// themeOf is the theme of that name, or with that background in a cast; nil if there is none.
+func themeOf(name string) *theme {
+	if i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name || t.background() == name }); i >= 0 {
+		return &themes[i]
 	}
-	return &themes[i], nil
+	return nil
 }
+
+// CastTheme is the theme of that name as the header of an asciicast has it; nil if there is none.
+func CastTheme(name string) json.RawMessage {
+	t := themeOf(name)
+	if t == nil {
+		return nil
+	}
+	palette := strings.NewReplacer("[", "#", " ", ":#", "]", "").Replace(fmt.Sprintf("%06x", t.ansi))
+	return fmt.Appendf(nil, `{"fg":"#%06x","bg":"%s","palette":"%s"}`, uint32(t.fg), t.background(), palette)
+}
+
+func (t *theme) background() string { return fmt.Sprintf("#%06x", uint32(t.bg)) }
 
 // colour gives c as the theme has it, or unless when there is none.
 func (t *theme) colour(c color.Color, unless Colour) Colour {

@@ -15,7 +15,8 @@ import (
 type cast struct {
 	*file
 	title         string
-	names         *Names // replaced; nil: none
+	theme         json.RawMessage // the header's; nil: unknown
+	names         *Names          // replaced; nil: none
 	begun         time.Time
 	last          time.Duration // of the newest event, since begun
 	width, height int           // the screen's size in cells
@@ -32,6 +33,7 @@ type castHeader struct {
 	Timestamp int64             `json:"timestamp"`
 	Title     string            `json:"title,omitempty"`
 	Env       map[string]string `json:"env,omitempty"`
+	Theme     json.RawMessage   `json:"theme,omitempty"`
 }
 
 // show writes the changes of the screen since the last call. It drops lines beyond the height,
@@ -44,7 +46,7 @@ func (c *cast) show(x shot) {
 		c.begun = x.at
 		c.add(castHeader{
 			Version: 2, Width: x.width, Height: x.height, Timestamp: x.at.Unix(), Title: c.names.Text(c.title),
-			Env: map[string]string{"TERM": "xterm-256color"},
+			Env: map[string]string{"TERM": "xterm-256color"}, Theme: c.theme,
 		})
 		out.WriteString("\x1b[?25l\x1b[?7l") // no cursor, no line wrap
 		x.marks = nil
@@ -114,9 +116,9 @@ type shot struct {
 	marks         []string
 }
 
-// NewScreen creates the cast at path, with mode 0600; it overwrites no file. names are
-// replaced; nil leaves them as they are. The error is the reason why it cannot.
-func NewScreen(path, title string, names *Names) (*Screen, error) {
+// NewScreen creates the cast at path, with mode 0600; it overwrites no file. theme has the colours of
+// the screen, as an asciicast's header has them; nil if they are unknown. names are replaced; nil leaves them as they are. The error is the reason why it cannot.
+func NewScreen(path, title string, theme json.RawMessage, names *Names) (*Screen, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("the screen can't be recorded to %s: the file already exists", path)
 	}
@@ -124,7 +126,7 @@ func NewScreen(path, title string, names *Names) (*Screen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Screen{cast: cast{file: f, title: title, names: names}, queue: make(chan shot, queued), done: make(chan struct{})}
+	s := &Screen{cast: cast{file: f, title: title, theme: theme, names: names}, queue: make(chan shot, queued), done: make(chan struct{})}
 	go s.run()
 	return s, nil
 }

@@ -137,14 +137,14 @@ func (n *Names) address(kind NameKind, address string) string {
 	return n.standIn[address]
 }
 
-// fresh returns a stand-in of the name's length, if there is one, that nobody has.
+// fresh returns a stand-in of the name's length, if there is one, that nothing is called.
 func (n *Names) fresh(kind NameKind, name string) string {
 	for i := len(n.standIn) + 1; ; i++ {
 		s := fmt.Sprintf("%s-%0*d", kind, max(0, len(name)-len(kind)-1), i)
 		if len(s) > len(name) {
 			s = fmt.Sprintf("%c%0*d", kind[0], max(0, len(name)-1), i)
 		}
-		if !n.used[s] && n.standIn[s] == "" {
+		if s != name && !n.used[s] && n.standIn[s] == "" {
 			return s
 		}
 	}

@@ -146,6 +146,9 @@ func TestLinesOfTheScreenKeepTheirLooksAndWidth(t *testing.T) {
 			t.Errorf("%q shows %s", line, plain)
 		}
 	}
+	if got := known(NameHost, "h1").Text("root@h1"); strings.Contains(got, "h1") {
+		t.Errorf("got %q", got)
+	}
 	n = known(NameHost, "a7")
 	for i := range 200 { // its stand-in is longer
 		n.Add(NameHost, fmt.Sprintf("b%d", i))

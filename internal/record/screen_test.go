@@ -48,7 +48,7 @@ func playCast(t *testing.T, em *vt.Emulator, path string) (codes string, marks [
 func TestALiveScreenIsRecordedWithItsSizesAndMarkers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "screen.cast")
-	s, err := NewScreen(path, "lightsout", nil)
+	s, err := NewScreen(path, "lightsout", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestALiveScreenIsRecordedWithItsSizesAndMarkers(t *testing.T) {
 	if codes != "ormooo" || len(marks) != 1 || marks[0] != "kube-node3 NotReady" || length != 3.5 {
 		t.Errorf("%s, %v, %v s", codes, marks, length)
 	}
-	if _, err := NewScreen(path, "", nil); err == nil {
+	if _, err := NewScreen(path, "", nil, nil); err == nil {
 		t.Error("the cast overwrote a recording")
 	}
 	checkPlays(t, path)

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"lightsout/internal/export"
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/view"
@@ -64,6 +66,17 @@ func TestWhatTheScreenShowsIsKept(t *testing.T) {
 		t.Errorf("the screen is recorded to %q", path)
 	}
 	s.Update(tea.KeyPressMsg{Code: 'V', Text: "V"})
+	cast, err := export.Read(strings.NewReader(one(t, dir, "*.cast")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for theme, background := range map[string]string{"": `fill="#fff"`, "dark": `fill="#14181f"`} { // that of the screen, unless another is asked for
+		var out strings.Builder
+		frames, err := export.Film(t.Context(), cast, export.Options{Theme: theme})
+		if err = errors.Join(err, export.SVG(&out, frames, export.Options{})); err != nil || !strings.Contains(out.String(), background) {
+			t.Errorf("the film in theme %q: %v\n%.600s", theme, err, out.String())
+		}
+	}
 
 	said := s.carryOut(view.SaveText{Kind: "yaml", Lines: []string{"kind: Pod", "host: bastion.example.org"}})().(tui.SayMsg)
 	if info, err := os.Stat(said.Copied); err != nil || info.Mode().Perm() != 0o600 {

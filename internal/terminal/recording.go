@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"lightsout/internal/export"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -16,6 +17,7 @@ import (
 // recording writes the screen to a file while the operator wants that. Only the
 // goroutine that draws may use it.
 type recording struct {
+	theme   string // as in tui.Options
 	names   *record.Names
 	screen  *record.Screen // nil: not recording
 	path    string
@@ -39,7 +41,7 @@ func (r *recording) toggle(path string) (said tui.SayMsg) {
 }
 
 func (r *recording) begin(path string) (err error) {
-	r.screen, err = record.NewScreen(path, "lightsout", r.names)
+	r.screen, err = record.NewScreen(path, "lightsout", export.CastTheme(r.theme), r.names)
 	r.path = path
 	return err
 }

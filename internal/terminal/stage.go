@@ -20,7 +20,6 @@ type stage struct {
 	dir     string
 	open    func(dir string) (*record.Record, error)
 	records func() []view.RecordLine
-	theme   string      // as in tui.Options
 	frame   *view.Frame // the newest frame
 	// asked holds the model's intents about the screen itself that the stage has not
 	// carried out yet.
@@ -41,7 +40,7 @@ type PlayedKey tea.KeyPressMsg
 // newStage returns a stage that sends the intents to o.Send, except those about the
 // screen itself.
 func newStage(o tui.Options, names *record.Names) *stage {
-	s := &stage{theme: o.Theme, rec: recording{names: names}}
+	s := &stage{rec: recording{theme: o.Theme, names: names}}
 	send := o.Send
 	o.Send = func(i view.Intent) {
 		switch i.(type) {
@@ -104,7 +103,7 @@ func (s *stage) pass(msg tea.Msg) tea.Cmd {
 
 // carryOut carries out an intent about the screen.
 func (s *stage) carryOut(i view.Intent) tea.Cmd {
-	k := keepsake{s.frame, s.View().Content, s.rec.size, s.theme, s.dir, s.rec.names}
+	k := keepsake{s.frame, s.View().Content, s.rec.size, s.rec.theme, s.dir, s.rec.names}
 	switch i := i.(type) {
 	case view.RecordScreen:
 		said := s.rec.toggle(k.file("screen"))

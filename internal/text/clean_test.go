@@ -143,6 +143,7 @@ func TestShorteningKeepsWhatTellsApart(t *testing.T) {
 		want string
 	}{
 		{"llm-jp-31-13b-00001-deployment-7c9b7f6c9-2xk4q", 12, "llm-j…-2xk4q"},
+		{"llm-jp-31-13b-00001-deployment", 16, "llm-jp-31-13b-0…"},
 		{"short", 12, "short"},
 		{"averyveryverylongname", 9, "aver…name"},
 		{"計算ノード二号機", 9, "計算…号機"},

@@ -123,7 +123,8 @@ func Columns(rows [][]string) []string {
 }
 
 // Middle shortens s to at most w cells and keeps its end, which is what tells
-// the pods of a deployment apart: "llm-…-2xk4q".
+// the pods of a deployment apart: "llm-…-2xk4q". A name whose last part is longer than such a hash
+// loses its end: "llm-jp-3…".
 func Middle(s string, w int, ellipsis string) string {
 	if Width(s) <= w {
 		return s
@@ -134,7 +135,10 @@ func Middle(s string, w int, ellipsis string) string {
 	}
 	tail := room / 2
 	if i := strings.LastIndexByte(s, '-'); i >= 0 {
-		if last := Width(s[i:]); last <= room*2/3 {
+		switch last := Width(s[i:]); {
+		case last > len("-2xk4q") && !strings.ContainsAny(s, "/ "):
+			return Fit(s, w, ellipsis)
+		case last <= room*2/3:
 			tail = last
 		}
 	}

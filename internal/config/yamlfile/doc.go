@@ -5,7 +5,10 @@
 // of a file belongs to other packages.
 package yamlfile
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Error is an error in a file: one sentence, and its line.
 type Error struct {
@@ -20,6 +23,11 @@ func (e *Error) Error() string {
 		return e.Text
 	}
 	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
+}
+
+// Sort orders *Errors by their lines; those without one come first.
+func Sort(faults []error) {
+	slices.SortStableFunc(faults, func(a, b error) int { return a.(*Error).Line - b.(*Error).Line })
 }
 
 // ErrorAt makes an *Error.

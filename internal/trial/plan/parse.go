@@ -82,6 +82,6 @@ func Parse(text []byte) (*Plan, []error) {
 		e := err.(*Error)
 		e.Line = min(e.Line, last) // what is missing at the end of a file has a line after the last one
 	}
-	slices.SortStableFunc(faults, func(a, b error) int { return a.(*Error).Line - b.(*Error).Line })
+	yamlfile.Sort(faults)
 	return nil, faults
 }
