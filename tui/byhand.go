@@ -123,18 +123,14 @@ func handFor(s *scene, of cluster.Ref) hand {
 // kubectl writes a command line for this cluster, in the namespace of the object, that a shell
 // takes as these words.
 func (h hand) kubectl(words ...string) string {
-	all := slices.Clone(h.s.f.Kubectl)
+	all := slices.Clip(h.s.f.Kubectl)
 	if len(all) == 0 {
 		all = []string{"kubectl"}
 	}
 	if h.of.Namespace != "" {
 		all = append(all, "-n", h.of.Namespace)
 	}
-	all = append(all, words...)
-	for i, w := range all {
-		all[i] = text.ShellWord(w)
-	}
-	return strings.Join(all, " ")
+	return strings.Join(text.Each(append(all, words...), text.ShellWord), " ")
 }
 
 // named is the object as kubectl takes it. A name after its kind is never taken for a flag.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 )
 
@@ -70,9 +71,7 @@ func mostFirst(failed map[loadgen.Class]int) []loadgen.Class {
 
 // classes lists failures by class, most first, with the chart's letters.
 func classes(failed map[loadgen.Class]int, sep string) string {
-	var parts []string
-	for _, c := range mostFirst(failed) {
-		parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(c.String()), letterOf(c)))
-	}
-	return strings.Join(parts, sep)
+	return strings.Join(text.Each(mostFirst(failed), func(c loadgen.Class) string {
+		return fmt.Sprintf("%d %s [%s]", failed[c], clean(c.String()), letterOf(c))
+	}), sep)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"lightsout/internal/text"
 )
 
 // leastHeader is the height from which there are column headers, also where
@@ -94,10 +96,8 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 // cells gives the cells of rows, and finds what widths they need in w cells.
 func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	if l.needW != w {
-		l.fits, l.needW, l.need = nil, w, widths{}
-		for _, c := range l.columns {
-			l.fits = append(l.fits, c.fitting)
-		}
+		l.needW, l.need = w, widths{}
+		l.fits = text.Each(l.columns, func(c column[R]) fitting { return c.fitting })
 	}
 	out := make([][]cell, len(rows))
 	l.drawn = slices.Grow(l.drawn[:0], len(rows)*len(l.columns))

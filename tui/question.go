@@ -131,15 +131,6 @@ func (d *questionDialog) open() bool {
 // arrows reports whether the arrows choose: while a text is to be typed they move in it.
 func (d *questionDialog) arrows() bool { return !d.typing() || d.q.Type != "" && d.open() }
 
-// typed moves the choice when the operator types: with the complete text the choice is
-// to continue.
-func (d *questionDialog) typed() {
-	d.chosen = 0
-	if d.open() && len(d.choices()) > 1 {
-		d.chosen = 1
-	}
-}
-
 func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 	if d.absorbs(d.now()) {
 		return nil, false
@@ -168,7 +159,7 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 		case p.name == "right" && d.arrows(): // no letter: it may be meant for something else
 			d.chosen = min(last, d.chosen+1)
 		case d.typing() && d.in.press(p):
-			d.typed()
+			d.chosen = btoi(d.open() && last > 0) // with the complete text the choice is to continue
 		}
 	}
 	if !d.open() {
@@ -201,10 +192,7 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 		wide = min(max(wide, spansWidth(row)), w)
 	}
 	tail, wide := d.typedLine(t, w, wide)
-	lines := make([]string, len(body))
-	for i, l := range body {
-		lines[i] = newRow(wide).put(l.st, l.s).String()
-	}
+	lines := text.Each(body, func(l questionRow) string { return newRow(wide).put(l.st, l.s).String() })
 	space := []string{blank(wide)}
 	if h-len(rows) < tightHeight-1 { // the lines need the room
 		space = nil

@@ -107,8 +107,7 @@ func (d *recordsDialog) draw(s *scene, w, h int) ([]string, int) {
 	lines := d.list.draw(s, w, max(3, min(h-len(below)-1, d.lines())), true)
 	lines = append(lines, blank(w))
 	for _, l := range below {
-		r := newRow(w).put(s.t.dim, l)
-		lines = append(lines, r.space(r.left).String())
+		lines = append(lines, newRow(w).put(s.t.dim, l).String())
 	}
 	return lines, w
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"lightsout/internal/text"
 )
 
 // row builds one line of exactly w cells. It drops text that does not fit, and fills
@@ -113,11 +115,7 @@ func below(w int, parts ...[]string) []string {
 // dimmed gives plain lines in the faint look, for what lies behind a dialog
 // or is stale.
 func dimmed(t *theme, lines []string) []string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = string(t.dim) + stripped(l) + reset
-	}
-	return out
+	return text.Each(lines, func(l string) string { return string(t.dim) + stripped(l) + reset })
 }
 
 // stripped removes the looks from a line.

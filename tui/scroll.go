@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -22,11 +23,7 @@ func plainFact(s *scene, st style, text string) fact {
 }
 
 func plainFacts(s *scene, lines []string) []fact {
-	out := make([]fact, len(lines))
-	for i, l := range lines {
-		out[i] = plainFact(s, "", l)
-	}
-	return out
+	return text.Each(lines, func(l string) fact { return plainFact(s, "", l) })
 }
 
 // factsDialog shows labelled facts, with scrolling and search. It requests the facts

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -34,12 +35,8 @@ func (p *trialPane) whole(s *scene, w int) []string {
 }
 
 // paragraph is a wrapped text, indented.
-func paragraph(t *theme, w int, st style, text string) []string {
-	lines := wrap(t.text(text), w-6)
-	for i, l := range lines {
-		lines[i] = textLine(t, w, 3, st, l)
-	}
-	return lines
+func paragraph(t *theme, w int, st style, s string) []string {
+	return text.Each(wrap(t.text(s), w-6), func(l string) string { return textLine(t, w, 3, st, l) })
 }
 
 // steps lists the steps with their states.
@@ -89,15 +86,13 @@ func expectations(s *scene, w int) []string {
 		name, want = max(name, width(t.text(e.Name))), max(want, width(t.text(e.Want)))
 	}
 	name, want = min(name, w*2/5), min(want, w/4)
-	line := func(st style, sign, a, b string, look style, c string) string {
-		return newRow(w).space(1).cell(t, st, sign, 2).cell(t, "", a, name).space(2).cell(t, "", b, want).space(2).put(look, c).String()
-	}
 	out := []string{newRow(w).space(3).cell(t, t.strong, "Expected", name).space(2).cell(t, t.dim, "want", want).space(2).put(t.dim, "got").String()}
 	for _, e := range all {
 		sign, st := okStyle(t, e.OK)
 		what, wanted := t.text(e.Name), t.text(e.Want)
 		for _, got := range wrap(t.text(e.Got), max(8, w-name-want-8)) {
-			out = append(out, line(st, sign, what, wanted, st, got))
+			r := newRow(w).space(1).cell(t, st, sign, 2).cell(t, "", what, name).space(2).cell(t, "", wanted, want).space(2)
+			out = append(out, r.put(st, got).String())
 			sign, what, wanted = "", "", "" // only on the first line
 		}
 	}

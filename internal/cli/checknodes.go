@@ -13,6 +13,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/power"
 	"lightsout/power/ssh"
@@ -54,10 +55,8 @@ func (c *checkup) machines(ctx context.Context, nodes []*cluster.Node) {
 	}
 	var bindings []power.Binding
 	if c.power.fleet != nil && !c.readOnly {
-		refs, s := make([]power.NodeRef, 0, len(nodes)), justListed(all, c.api)
-		for _, n := range nodes {
-			refs = append(refs, session.NodeRef(s, n))
-		}
+		s := justListed(all, c.api)
+		refs := text.Each(nodes, func(n *cluster.Node) power.NodeRef { return session.NodeRef(s, n) })
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		bindings = c.power.fleet.Resolve(ctx, refs)
 		cancel()

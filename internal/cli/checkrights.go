@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/text"
 )
 
 // need is something that lightsout does with rights in the cluster.
@@ -125,10 +126,7 @@ func (c *checkup) rights(ctx context.Context) []checkRow {
 		wanted = slices.DeleteFunc(wanted, func(n need) bool { return n.role != roleView && n.role != rolePlace })
 		wanted = append(wanted, leaseNeeds(c.config.Recorder)...)
 	}
-	rows := make([]checkRow, 0, len(wanted))
-	for _, n := range wanted {
-		rows = append(rows, c.right(ctx, n))
-	}
+	rows := text.Each(wanted, func(n need) checkRow { return c.right(ctx, n) })
 	if c.readOnly && !c.recorder {
 		rows = append(rows, skipped("restart, cordon, drain", "--read-only"))
 	}
@@ -158,13 +156,10 @@ func (c *checkup) right(ctx context.Context, n need) checkRow {
 
 // inWords puts rights into words: "list pods in default, watch pods in default".
 func inWords(rights []cluster.Right) string {
-	var out []string
-	for _, r := range rights {
-		s := r.String()
+	return strings.Join(text.Each(rights, func(r cluster.Right) string {
 		if r.Namespace != "" && r.Name == "" {
-			s += " in " + r.Namespace
+			return r.String() + " in " + r.Namespace
 		}
-		out = append(out, s)
-	}
-	return strings.Join(out, ", ")
+		return r.String()
+	}), ", ")
 }

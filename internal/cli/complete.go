@@ -39,14 +39,8 @@ func (o *options) named() options {
 func (o *options) nodes(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeWait)
 	defer cancel()
-	var names []cobra.Completion
-	if all, err := o.listNodes(ctx); err == nil {
-		for _, n := range all {
-			if !slices.Contains(args, n.Name) {
-				names = append(names, n.Name)
-			}
-		}
-	}
+	all, _ := o.listNodes(ctx) // none with an error
+	names := slices.DeleteFunc(namesOf(all), func(n string) bool { return slices.Contains(args, n) })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 

@@ -85,13 +85,7 @@ type recordRow struct {
 
 // recordLines lists the records of trials and outages below a state folder, the newest
 // first.
-func recordLines(state string) []view.RecordLine {
-	var all []view.RecordLine
-	for _, dir := range recordDirs(state) {
-		all = append(all, recordIn(dir))
-	}
-	return all
-}
+func recordLines(state string) []view.RecordLine { return text.Each(recordDirs(state), recordIn) }
 
 // recordDirs lists the folders of the records of trials and outages below a state folder.
 func recordDirs(state string) (dirs []string) {

@@ -150,10 +150,7 @@ func (r *restoration) poll(ctx context.Context, machines []power.LeftOff) map[st
 	}
 	ctx, end := within(ctx, pollWithin, "polling "+text.Count(len(machines), "machine", "machines"))
 	defer end()
-	bindings := make([]power.Binding, len(machines))
-	for i, m := range machines {
-		bindings[i] = m.Binding
-	}
+	bindings := text.Each(machines, func(m power.LeftOff) power.Binding { return m.Binding })
 	readings := map[string]power.Reading{}
 	for i, reading := range r.machines.fleet.Read(ctx, bindings) {
 		readings[machineName(machines[i])] = reading.Reading

@@ -28,10 +28,7 @@ func stateLines(f *view.Frame) []string {
 	for _, next := range f.Next {
 		out = append(out, "Next: "+next)
 	}
-	for i, l := range out {
-		out[i] = strings.TrimRight(text.Cells(l), " ")
-	}
-	return out
+	return text.Each(out, func(l string) string { return strings.TrimRight(text.Cells(l), " ") })
 }
 
 func stateTitle(f *view.Frame) string {
@@ -155,14 +152,6 @@ func table(title string, rows [][]string) []string {
 
 // columns sets rows one below the other, harmless for a terminal.
 func columns(indent string, rows [][]string) []string {
-	for _, row := range rows {
-		for i, c := range row {
-			row[i] = text.Cells(c)
-		}
-	}
-	lines := text.Columns(rows)
-	for i := range lines {
-		lines[i] = indent + lines[i]
-	}
-	return lines
+	harmless := text.Each(rows, func(row []string) []string { return text.Each(row, text.Cells) })
+	return text.Each(text.Columns(harmless), func(line string) string { return indent + line })
 }

@@ -8,6 +8,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/planned"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -153,16 +154,14 @@ func (c Controls) WantKubelets(nodes ...string) {
 }
 
 // Outlook forecasts the effect of switching the nodes off now.
-func (c Controls) Outlook(nodes []string) (out []string) {
+func (c Controls) Outlook(nodes []string) []string {
 	if c.s.snapshot == nil {
 		return nil
 	}
 	f := forecast.Outage(c.s.snapshot, nodes, c.Down(), c.s.now())
 	h := f.Hits()
-	for _, l := range slices.Concat([]forecast.Line{f.Sum(h)}, h.BudgetLines(), h.Lines(), f.FollowLines(h), f.WontLines(h)) {
-		out = append(out, l.Text)
-	}
-	return out
+	lines := slices.Concat([]forecast.Line{f.Sum(h)}, h.BudgetLines(), h.Lines(), f.FollowLines(h), f.WontLines(h))
+	return text.Each(lines, func(l forecast.Line) string { return l.Text })
 }
 
 // Machine returns the last known state of a node's machine.

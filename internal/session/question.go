@@ -126,11 +126,9 @@ func findingLines(p power.Question, typed bool) (lines []view.Line) {
 
 // machineLines say by which machine each node is switched.
 func (w *switching) machineLines(p power.Question) []view.Line {
-	out := make([]view.Line, 0, len(p.Bindings))
-	for _, b := range p.Bindings {
-		out = append(out, view.Line{Subject: true, Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
-	}
-	return out
+	return text.Each(p.Bindings, func(b power.Binding) view.Line {
+		return view.Line{Subject: true, Text: b.Node.Name + "  " + w.routeText(p.Action, b)}
+	})
 }
 
 // who names a few nodes, and counts many.

@@ -10,6 +10,7 @@ import (
 	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -73,10 +74,7 @@ func (r *run) follow(ended []loadgen.Record) {
 
 // inFlight returns how many requests of each load are in flight.
 func (r *run) inFlight() map[int]int {
-	var runs []int
-	for _, l := range slices.Concat(r.t.loads, r.loads) {
-		runs = append(runs, l.number)
-	}
+	runs := text.Each(slices.Concat(r.t.loads, r.loads), func(l *loadRun) int { return l.number })
 	return record.InFlight(r.t.opt.Load, slices.Values(runs))
 }
 
@@ -97,10 +95,7 @@ func (r *run) addNamed(a plan.Action, name string) {
 func (r *run) switching(a power.Action, bindings []power.Binding) {
 	now := r.now()
 	on := a == power.ActionOn
-	nodes := make([]string, len(bindings))
-	for i, b := range bindings {
-		nodes[i] = b.Node.Name
-	}
+	nodes := text.Each(bindings, func(b power.Binding) string { return b.Node.Name })
 	r.tracker.Down(r.s.Down())
 	if !on && r.zero.IsZero() {
 		r.zero = r.t.opt.Timeline.Zero()

@@ -9,6 +9,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
@@ -53,9 +54,7 @@ func (r *run) closeRecord() {
 	var errs []error
 	if r.plan == nil { // what the operator did becomes one
 		p := plan.Plan{Name: r.name, Deployment: r.summary.Deployment}
-		for _, st := range r.steps {
-			p.Steps = append(p.Steps, st.Step)
-		}
+		p.Steps = text.Each(r.steps, func(st *stepRun) plan.Step { return st.Step })
 		errs = append(errs, r.keepPlan(p.Marshal()))
 	}
 	last := r.s.Publish() // it has the verdict

@@ -12,6 +12,7 @@ import (
 	"lightsout/internal/clock"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -88,9 +89,7 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 		if err != nil {
 			return nil, err
 		}
-		for _, st := range p.Steps {
-			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
-		}
+		r.steps = text.Each(p.Steps, func(st plan.Step) *stepRun { return &stepRun{Step: st, state: view.StepToCome} })
 	}
 	r.tracker = phase.NewTracker(r.deployment)
 	return r, nil
