@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -91,11 +92,5 @@ func (w When) Dated(source time.Time) When {
 	if w.Exact() || source.Before(w.After.Add(-time.Second)) || source.After(w.By) {
 		return w
 	}
-	if source.After(w.After) {
-		w.After = source
-	}
-	if end := source.Add(time.Second); end.Before(w.By) {
-		w.By = end
-	}
-	return w
+	return When{slices.MaxFunc([]time.Time{w.After, source}, time.Time.Compare), slices.MinFunc([]time.Time{w.By, source.Add(time.Second)}, time.Time.Compare)}
 }

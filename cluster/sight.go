@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -70,19 +71,14 @@ func (v *Sight) Look(s *Snapshot, now time.Time) (changed bool) {
 	if since.IsZero() && lost {
 		since = s.Link.LastContact
 	}
-	if since.Before(v.woke) {
-		since = v.woke
-	}
+	since = slices.MaxFunc([]time.Time{since, v.woke}, time.Time.Compare)
 	n := len(v.spans)
 	open := n > 0 && v.spans[n-1].To.IsZero()
 	switch blind := lost || !since.IsZero() && clock.Age(now, since) > delivery; {
 	case blind == open:
 		return changed
 	case blind:
-		if since.IsZero() {
-			since = now
-		}
-		v.add(Blind{From: since, Why: s.Link.Err})
+		v.add(Blind{From: cmp.Or(since, now), Why: s.Link.Err})
 	default:
 		v.spans = slices.Clone(v.spans)
 		v.spans[n-1].To = now

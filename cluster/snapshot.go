@@ -270,9 +270,7 @@ func (s *Snapshot) Capacity(dep Key) (now, target int, limited bool) {
 	for _, p := range s.PodsOf(dep) {
 		if p.Serving() {
 			ready++
-			if limit == 0 {
-				limit = p.Concurrency
-			}
+			limit = cmp.Or(limit, p.Concurrency)
 		}
 	}
 	if limit == 0 || d == nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // conn is a connection that counts the bytes of an answer for the request that uses it.
@@ -67,10 +69,7 @@ func tlsAdvice(err error) string {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return "name the authority of its certificate by ca_file (--ca): "
 	case errors.As(err, &otherName):
-		names := slices.Clone(otherName.Certificate.DNSNames)
-		for _, ip := range otherName.Certificate.IPAddresses {
-			names = append(names, ip.String())
-		}
+		names := slices.Concat(otherName.Certificate.DNSNames, text.Each(otherName.Certificate.IPAddresses, net.IP.String))
 		if len(names) == 0 {
 			return "its certificate is for no name: "
 		}

@@ -43,10 +43,7 @@ func (a KeepAlive) withDefaults() KeepAlive {
 // orDefault fills in a default for 0; a negative value, which switches off,
 // becomes 0.
 func orDefault(d *time.Duration, byDefault time.Duration) {
-	if *d == 0 {
-		*d = byDefault
-	}
-	*d = max(*d, 0)
+	*d = max(cmp.Or(*d, byDefault), 0)
 }
 
 // dialer returns the way to dial straight TCP with these means.

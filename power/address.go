@@ -3,6 +3,8 @@ package power
 import (
 	"net/netip"
 	"slices"
+
+	"lightsout/internal/text"
 )
 
 // docker0 is the address that Docker gives each host on its own bridge.
@@ -50,12 +52,8 @@ func SameIP(a, b string) bool {
 // server: its first address, and all others of node and machine that no other node has. A
 // router's address, or a host's that forwards ports, is of none of the nodes behind it.
 func (g *guard) own(name string) (out []string) {
-	all := func(n Node) (out []string) {
-		out = n.Addresses
-		for _, m := range g.Bound[n.Name].Binding.machines() {
-			out = append(out[:len(out):len(out)], m.Address)
-		}
-		return out
+	all := func(n Node) []string {
+		return slices.Concat(n.Addresses, text.Each(g.Bound[n.Name].Binding.machines(), func(m *Machine) string { return m.Address }))
 	}
 	for i, a := range all(g.byName[name]) {
 		others := slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Name != name && common([]string{a}, all(n)) != "" })

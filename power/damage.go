@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // damage keeps a line that is not an entry, by its hash: nobody can tell what it was. It was written by then.
@@ -26,10 +28,6 @@ func (j *Journal) Damaged() ([]Entry, error) {
 
 // acknowledge records that the machines which damaged lines may have contained were polled, in this
 // journal's cluster.
-func (j *Journal) acknowledge(damaged []Entry, text string) error {
-	e := Entry{Kind: EntryChecked, Text: Clean(text)}
-	for _, d := range damaged {
-		e.Checked = append(e.Checked, d.Op)
-	}
-	return j.appendSoon(e)
+func (j *Journal) acknowledge(damaged []Entry, how string) error {
+	return j.appendSoon(Entry{Kind: EntryChecked, Text: Clean(how), Checked: text.Each(damaged, func(d Entry) string { return d.Op })})
 }

@@ -257,9 +257,7 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	}
 	e.Cluster = cmp.Or(e.Cluster, j.cluster)
 	e.PID = os.Getpid()
-	if e.At.IsZero() {
-		e.At = time.Now().UTC()
-	}
+	e.At = cmp.Or(e.At, time.Now().UTC())
 	e.Config, e.Settings = cmp.Or(e.Config, j.config), cmp.Or(e.Settings, j.Settings)
 	line, err := json.Marshal(e)
 	if err != nil {

@@ -40,10 +40,7 @@ func withSum(line []byte) []byte {
 }
 
 func sumHolds(line []byte) bool {
-	if len(line) < sumLength {
-		return false
-	}
-	return bytes.Equal(line, withSum(append(slices.Clone(line[:len(line)-sumLength]), '}')))
+	return len(line) >= sumLength && bytes.Equal(line, withSum(append(slices.Clone(line[:len(line)-sumLength]), '}')))
 }
 
 func parseEntry(line []byte) (Entry, bool) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // ClusterReader reads the state of the cluster for the procedure. It is safe for
@@ -35,11 +37,8 @@ type ClusterState struct {
 	Self  Self
 }
 
-func (v ClusterState) refs() (out []NodeRef) {
-	for _, n := range v.Nodes {
-		out = append(out, n.NodeRef)
-	}
-	return out
+func (v ClusterState) refs() []NodeRef {
+	return text.Each(v.Nodes, func(n Node) NodeRef { return n.NodeRef })
 }
 
 // node returns a node by its name; one without a name if there is none.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // Seen is what lightsout saw of a machine: a reading of its driver, or its node, which is Ready.
@@ -69,10 +71,7 @@ func (j *Journal) changes(s Seen) (e Entry, changed bool) {
 	defer j.mu.Unlock()
 	e = s.entry(j.cluster)
 	for _, was := range j.left.machines() {
-		var now []*request
-		for _, r := range was {
-			now = append(now, r.with(e))
-		}
+		now := text.Each(was, func(r *request) *request { return r.with(e) })
 		changed = changed || len(stateOf(was).open) != len(stateOf(now).open)
 	}
 	return e, changed

@@ -38,10 +38,7 @@ func attachLines(o *place.Outcome) (out []Line) {
 
 // Attached states which volumes stay attached to which nodes.
 func Attached(all []place.Attachment) string {
-	var parts []string
-	for _, a := range all {
-		parts = append(parts, "volume "+a.Volume+" stays attached to "+a.Node)
-	}
+	parts := text.Each(all, func(a place.Attachment) string { return "volume " + a.Volume + " stays attached to " + a.Node })
 	const most = 3
 	if n := len(parts) - most; n > 0 {
 		parts = append(parts[:most], fmt.Sprintf("%d more", n))

@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/place"
+	"lightsout/internal/text"
 )
 
 // Hits is the impact of an outage on the pods that lightsout watches; it only counts those
@@ -85,11 +86,7 @@ func (f *Forecast) count() Hits {
 	}
 	h.countUnwatched(f)
 	impacts := map[cluster.Key]*Impact{}
-	names := slices.Clone(f.drained)
-	for _, n := range f.Nodes {
-		names = append(names, n.Node)
-	}
-	for _, name := range names {
+	for _, name := range slices.Concat(f.drained, text.Each(f.Nodes, func(n Node) string { return n.Node })) {
 		for _, p := range f.s.PodsOn(name) {
 			if p.Finished() || !p.Gone.IsZero() || p.Drained() && slices.Contains(f.emptied, name) {
 				continue

@@ -2,6 +2,8 @@ package forecast
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"lightsout/cluster"
@@ -192,12 +194,7 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 
 // stopped: in some zone nothing is evicted.
 func (f *Forecast) stopped() bool {
-	for _, l := range f.limits {
-		if l.why != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(f.limits)), func(l *limit) bool { return l.why != "" })
 }
 
 // WontLines lists, one sentence each, events that somebody may hope for but that will
@@ -249,11 +246,7 @@ func (f *Forecast) WontLines(h Hits) []Line {
 // some gives the first three of a list.
 func some(list []cluster.Key) string {
 	const most = 3
-	var names []string
-	for _, k := range list[:min(len(list), most)] {
-		names = append(names, k.String())
-	}
-	out := strings.Join(names, ", ")
+	out := strings.Join(text.Each(list[:min(len(list), most)], cluster.Key.String), ", ")
 	if n := len(list) - most; n > 0 {
 		out += fmt.Sprintf(" and %d more", n)
 	}

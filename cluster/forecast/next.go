@@ -96,11 +96,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		last = append(last, event{text: pods(ending, "stays", "stay") + " Terminating until " + named(hanging) + text.Noun(len(hanging), " returns", " return")})
 	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
-	var out []string
-	for _, it := range slices.Concat(homeless, items, last) {
-		out = append(out, it.text)
-	}
-	return out
+	return text.Each(slices.Concat(homeless, items, last), func(e event) string { return e.text })
 }
 
 // mostRoomless is how many workloads roomless names.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 // Interval is a span of time in which something is expected to happen. The zero
@@ -24,13 +25,7 @@ func (i Interval) Contains(t time.Time) bool {
 
 // Latest is when the events of both i and o have happened.
 func (i Interval) Latest(o Interval) Interval {
-	if o.From.After(i.From) {
-		i.From = o.From
-	}
-	if o.To.After(i.To) {
-		i.To = o.To
-	}
-	return i
+	return Interval{slices.MaxFunc([]time.Time{i.From, o.From}, time.Time.Compare), slices.MaxFunc([]time.Time{i.To, o.To}, time.Time.Compare)}
 }
 
 func (i Interval) plus(from, to time.Duration) Interval {
@@ -138,9 +133,7 @@ func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 	f.zones = zones(s, f.away)
 	f.zoneRule = zoneSentence(set, f.zones)
 	f.limits = limits(set, f.zones, slices.Concat(chosen, f.already))
-	for _, n := range chosen {
-		f.Nodes = append(f.Nodes, f.node(n))
-	}
+	f.Nodes = text.Each(chosen, f.node)
 	return f
 }
 
@@ -161,10 +154,7 @@ func (f *Forecast) After(drained []string) *Forecast {
 // Down names the nodes that are down already for a forecast by s: those that are silent or not
 // Ready, and those in off that exist, in order.
 func Down(s *cluster.Snapshot, off []string) (out []string) {
-	out = slices.Clone(off)
-	for _, n := range s.Unwell(s.At) {
-		out = append(out, n.Name)
-	}
+	out = slices.Concat(off, text.Each(s.Unwell(s.At), func(n *cluster.Node) string { return n.Name }))
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(name string) bool {
 		n := s.Node(name)

@@ -72,10 +72,7 @@ func leaseLine(s *cluster.Snapshot, l Setting) Setting {
 
 // tolerations lists how long the pods tolerate a taint.
 func tolerations(all []*cluster.Pod, of func(*cluster.Pod) time.Duration) string {
-	var limits []time.Duration
-	for _, p := range all {
-		limits = append(limits, max(of(p), -1))
-	}
+	limits := text.Each(all, func(p *cluster.Pod) time.Duration { return max(of(p), -1) })
 	slices.Sort(limits)
 	var out []string
 	for _, d := range slices.Compact(limits) {

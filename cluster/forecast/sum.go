@@ -36,12 +36,8 @@ func (f *Forecast) Sum(h Hits) Line {
 // short names the workloads that lack pods for good, and the deployments that fall further, below their minimum,
 // until their pods are replaced.
 func (h Hits) short() (out []string) {
-	var lasting, passing []place.Workload
-	for _, w := range h.Place.Workloads {
-		if w.Lacks() {
-			lasting = append(lasting, w)
-		}
-	}
+	lasting := slices.DeleteFunc(slices.Clone(h.Place.Workloads), func(w place.Workload) bool { return !w.Lacks() })
+	var passing []place.Workload
 	for _, d := range h.Deployments {
 		if w := h.Place.Of(d.Key); d.BelowMinimum && (!w.Lacks() || d.AvailableAfter < w.After.Low) {
 			passing = append(passing, place.Workload{Key: d.Key, After: place.Range{Low: d.AvailableAfter, High: d.AvailableAfter}, Running: d.Wanted})

@@ -38,10 +38,7 @@ func (z zone) slowRate(set cluster.Settings) float64 {
 // FullDisruption; more than 2 and at least UnhealthyZone of them not ready is
 // PartialDisruption.
 func zones(s *cluster.Snapshot, down map[string]bool) []zone {
-	var out []zone
-	for _, z := range s.Zones() {
-		out = append(out, zone{ZoneCount: z})
-	}
+	out := text.Each(s.Zones(), func(z cluster.ZoneCount) zone { return zone{ZoneCount: z} })
 	for name, off := range down {
 		if n := s.Node(name); off && n != nil && n.Ready == cluster.TriTrue && n.Gone.IsZero() && !n.ExcludeDisruption {
 			out[slices.IndexFunc(out, func(z zone) bool { return z.Zone == n.Zone })].NotReady++

@@ -83,12 +83,7 @@ func (a *plan) compare(b *plan) int {
 // victims returns the smallest set of pods on a node that has to end for the pod; nil
 // when no set helps.
 func (r *preemption) victims(node int) *plan {
-	var lower []*pod
-	for _, p := range r.on(node) {
-		if p.priority < r.item.priority && !p.ending {
-			lower = append(lower, p)
-		}
-	}
+	lower := slices.DeleteFunc(r.on(node), func(p *pod) bool { return p.priority >= r.item.priority || p.ending })
 	if len(lower) == 0 {
 		return nil
 	}

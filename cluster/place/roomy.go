@@ -115,12 +115,7 @@ func (w *World) roomy(evicted []int) bool {
 	if !m.collect(w, evicted) {
 		return false
 	}
-	for _, c := range m.classes {
-		if m.of[c.id] > c.waiting && !m.certain(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.classes, func(c *class) bool { return m.of[c.id] > c.waiting && !m.certain(c) })
 }
 
 // certain reports whether a pod of the class finds a node although all others move as

@@ -117,15 +117,8 @@ func (r *run) remove(p *pod)  { r.gone[p] = true; r.add(p.class, p.node, -1) }
 func (r *run) restore(p *pod) { delete(r.gone, p); r.add(p.class, p.node, 1) }
 
 // on returns the pods that are on a node now.
-func (r *run) on(node int) (out []*pod) {
-	for _, list := range [][]*pod{r.nodes[node].pods, r.more[node]} {
-		for _, p := range list {
-			if !r.gone[p] {
-				out = append(out, p)
-			}
-		}
-	}
-	return out
+func (r *run) on(node int) []*pod {
+	return slices.DeleteFunc(slices.Concat(r.nodes[node].pods, r.more[node]), func(p *pod) bool { return r.gone[p] })
 }
 
 // why returns the reason why a node takes no pod of the class. Like the scheduler it

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -92,12 +93,7 @@ func letters(frames []Frame, o *Options) []rune {
 			}
 		}
 	}
-	var all []rune
-	for r := range seen {
-		all = append(all, r)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // lacking are those of the letters that no font has.

@@ -9,6 +9,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -188,10 +189,7 @@ func compare[T, K any](old, now []*T, key func(*T) K, order func(a, b K) int, sa
 			changed = append(changed, is)
 		}
 	}
-	for _, was := range old {
-		gone = append(gone, key(was))
-	}
-	return changed, gone
+	return changed, append(gone, text.Each(old, key)...)
 }
 
 // onlyBeat reports whether a node differs in its heartbeat alone.

@@ -3,6 +3,7 @@ package record
 import (
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 )
 
@@ -57,9 +58,7 @@ func FailuresOf(w *loadgen.Window, outages loadgen.PowerOffs, zero time.Time) (o
 		return Span{From: f.First.Sub(zero).Seconds(), To: f.Ended.Sub(zero).Seconds(), Failed: f.N}
 	}
 	found := w.Findings(outages)
-	for _, f := range found.ErrorWindows {
-		out.ErrorWindows = append(out.ErrorWindows, span(f))
-	}
+	out.ErrorWindows = text.Each(found.ErrorWindows, span)
 	if found.LaterFailures.N > 0 {
 		out.LaterFailures = new(span(found.LaterFailures))
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -248,12 +249,7 @@ type Blind struct {
 // BlindOf lists what a Snapshot tells of the blind spans from one time to another, in seconds by offset.
 func BlindOf(s *cluster.Snapshot, offset func(time.Time) float64, from, to time.Time) (out []Blind) {
 	for _, b := range s.Blind() {
-		if b.To.IsZero() {
-			b.To = to
-		}
-		if b.From.Before(from) {
-			b.From = from
-		}
+		b.From, b.To = slices.MaxFunc([]time.Time{b.From, from}, time.Time.Compare), cmp.Or(b.To, to)
 		if b.From.Before(b.To) {
 			out = append(out, Blind{From: offset(b.From), To: offset(b.To), Why: b.Reason(), StoodStill: b.StoodStill})
 		}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,12 +71,8 @@ func (t *Timeline) Zero() time.Time {
 func (t *Timeline) Add(e view.Event) view.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.Seen.IsZero() {
-		e.Seen = t.now()
-	}
-	if e.At.IsZero() {
-		e.At = e.Seen
-	}
+	e.Seen = cmp.Or(e.Seen, t.now())
+	e.At = cmp.Or(e.At, e.Seen)
 	e.Seq, e.Text = t.first+len(t.events), e.Sentence()
 	if !t.zero.IsZero() {
 		e.Offset = new(e.At.Sub(t.zero).Seconds())

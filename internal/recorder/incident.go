@@ -16,6 +16,7 @@ import (
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -68,10 +69,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 	case errors.Is(err, errTaken):
 		r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
 	default:
-		var signs []view.Event
-		for _, a := range due {
-			signs = append(signs, signEvent(a.Sign))
-		}
+		signs := text.Each(due, func(a *alert) view.Event { return signEvent(a.Sign) })
 		sentence := report.SoFar(signs, "", "") + " lightsout cannot record it: " + oneLine(err) + "."
 		r.report(Notice{State: StateBegan, Severity: record.SeverityUnknown, Zero: due[0].At, Sentence: sentence}, r.lead.leads)
 	}

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -156,9 +157,7 @@ func (r *Recorder) takeLead(now time.Time) {
 		return
 	}
 	l := r.opt.Lease()
-	if l.Renewed.After(r.lead.changed) {
-		r.lead.changed = l.Renewed
-	}
+	r.lead.changed = slices.MaxFunc([]time.Time{r.lead.changed, l.Renewed}, time.Time.Compare)
 	unled := now.Sub(r.lead.changed) >= unledAfter
 	r.lead.leads = l.Mine || unled
 	f := view.Facts{Name: l.Holder}

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"time"
 
 	"lightsout/loadgen"
@@ -48,8 +49,5 @@ func (p *requests) note(q *loadgen.Record, m mutes) {
 		p.series.Note(q, at)
 		return
 	}
-	p.muted.first = began
-	if at.After(p.muted.last) {
-		p.muted.last = at
-	}
+	p.muted.first, p.muted.last = began, slices.MaxFunc([]time.Time{p.muted.last, at}, time.Time.Compare)
 }

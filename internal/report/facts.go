@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -56,11 +57,8 @@ func factsOf(r *record.Record) []Facts {
 }
 
 // nodesIn are the nodes of all outages.
-func nodesIn(all []Facts) (nodes []NodeFacts) {
-	for i := range all {
-		nodes = append(nodes, all[i].Nodes...)
-	}
-	return nodes
+func nodesIn(all []Facts) []NodeFacts {
+	return slices.Concat(text.Each(all, func(f Facts) []NodeFacts { return f.Nodes })...)
 }
 
 // wholeRecord are the facts of a record as one outage without nodes, from the zero of a recorded one.

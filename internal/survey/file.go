@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 // version of the file's format. Load refuses every other one.
@@ -60,9 +62,7 @@ func setSpec(p *cluster.Pod, spec *corev1.PodSpec) {
 // consistent within one file but match no other file.
 func Save(w io.Writer, s *cluster.Snapshot, redact bool) error {
 	f := file{Lightsout: version, Contents: s.Contents()}
-	for _, p := range f.Pods {
-		f.Specs = append(f.Specs, specOf(p))
-	}
+	f.Specs = text.Each(f.Pods, specOf)
 	for _, o := range f.Objects {
 		b, err := json.Marshal(o.Value)
 		if err != nil {
@@ -117,9 +117,7 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 		f.Objects = append(f.Objects, o)
 	}
 	for _, n := range f.Nodes { // reading the rest took time: a node is silent compared with the others
-		if n.RenewSeen.After(f.HeartbeatsUntil) {
-			f.HeartbeatsUntil = n.RenewSeen
-		}
+		f.HeartbeatsUntil = slices.MaxFunc([]time.Time{f.HeartbeatsUntil, n.RenewSeen}, time.Time.Compare)
 	}
 	return cluster.NewSnapshot(f.Contents), nil
 }

@@ -107,10 +107,7 @@ func (a *answer) text(s some) string {
 	case len(s.losses) != s.n || s.n > namedMost:
 		return fmt.Sprintf("%d of %d %s", s.n, a.all, many) + ends(s.losses...)
 	}
-	var names []string
-	for _, l := range s.losses {
-		names = append(names, l.Name+ends(l))
-	}
+	names := text.Each(s.losses, func(l *Loss) string { return l.Name + ends(l) })
 	if a.sort == Node {
 		return text.List(names)
 	}

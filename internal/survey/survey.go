@@ -29,6 +29,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
+	"lightsout/internal/text"
 )
 
 // Options is the input of a survey.
@@ -234,9 +235,7 @@ func (r *Report) add(found []*asker) {
 	r.Losses = append(r.Losses, pairs...)
 	now := found[0].now
 	r.Unknown, r.Waiting, r.DownPending = now.Unknown, now.Waiting, now.Homeless()
-	for _, key := range slices.SortedFunc(maps.Keys(found[0].w.Waiting()), cluster.Key.Compare) {
-		r.waiting = append(r.waiting, key.String())
-	}
+	r.waiting = text.Each(slices.SortedFunc(maps.Keys(found[0].w.Waiting()), cluster.Key.Compare), cluster.Key.String)
 }
 
 // known returns an error that names a workload with a minimum but without pods.

@@ -82,9 +82,7 @@ func (l *Loss) reasons() []string {
 		}
 		why = append(why, left+w.away())
 	}
-	for _, v := range l.Victims {
-		why = append(why, v.String())
-	}
+	why = append(why, text.Each(l.Victims, place.Victim.String)...)
 	if l.Rule != "" && !l.Held {
 		why = append(why, l.Rule)
 	}

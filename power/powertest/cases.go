@@ -1,6 +1,7 @@
 package powertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -192,10 +193,7 @@ func (s *subject) stalled() {
 			if r.State != power.Unknown {
 				s.Errorf("without an answer, the state is %+v", r)
 			}
-			if err == nil {
-				err = errors.New("unknown")
-			}
-			return err
+			return cmp.Or(err, errors.New("unknown"))
 		}
 	}
 	end := s.w.Stall()

@@ -147,11 +147,8 @@ func blob(key cryptossh.PublicKey) string { return string(key.Marshal()) }
 // CertificateFile.
 func (o *offer) readCertificates(h host) {
 	beside := len(h.certificates)
-	files := slices.Clone(h.certificates)
-	for _, file := range h.identityFiles {
-		files = append(files, strings.TrimSuffix(file, ".pub")+"-cert.pub")
-	}
-	for i, file := range files {
+	own := text.Each(h.identityFiles, func(file string) string { return strings.TrimSuffix(file, ".pub") + "-cert.pub" })
+	for i, file := range slices.Concat(h.certificates, own) {
 		data, err := text.ReadFile(file)
 		if err != nil {
 			if i < beside || !errors.Is(err, fs.ErrNotExist) {

@@ -35,9 +35,7 @@ func newFrames(r *record.Record) *frames {
 	}
 	var newest time.Time
 	for i := range r.Events {
-		if r.Events[i].Seen.After(newest) {
-			newest = r.Events[i].Seen
-		}
+		newest = slices.MaxFunc([]time.Time{newest, r.Events[i].Seen}, time.Time.Compare)
 		f.seen = append(f.seen, newest)
 	}
 	return f

@@ -165,11 +165,7 @@ func (p *Player) carryOut(i view.Intent) {
 
 func (p *Player) seek(i view.ReplaySeek) {
 	r := p.record.rec
-	to := i.At
-	if to.IsZero() {
-		to = p.at.Add(max(r.Start.Sub(r.End), min(i.By, r.End.Sub(r.Start))))
-	}
-	p.at = r.Within(to)
+	p.at = r.Within(cmp.Or(i.At, p.at.Add(max(r.Start.Sub(r.End), min(i.By, r.End.Sub(r.Start))))))
 }
 
 func (p *Player) publish() {

@@ -244,10 +244,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err != nil {
 		return err
 	}
-	target := s.Actions.Reset.Target
-	if target == "" {
-		target = strings.TrimRight(path(m.ID), "/") + "/Actions/ComputerSystem.Reset"
-	}
+	target := cmp.Or(s.Actions.Reset.Target, strings.TrimRight(path(m.ID), "/")+"/Actions/ComputerSystem.Reset")
 	err = d.call(ctx, http.MethodPost, resolve(m.ID, target), map[string]string{"ResetType": reset}, nil)
 	return d.rest.Switched(err)
 }

@@ -131,10 +131,7 @@ func Plain(s string) bool {
 	if s == "" || strings.HasPrefix(s, "-") {
 		return false
 	}
-	for _, r := range s {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:@/+%~-", r) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:@/+%~-", r)
+	})
 }
