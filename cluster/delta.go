@@ -128,10 +128,7 @@ func (s *state) linked(link Link, version string) {
 func (s *state) setAccess(src *source, a Access, now time.Time) {
 	old := s.sources[src]
 	if a.Err != "" && a.Synced {
-		a.Until = earliest(old.Until, a.Until)
-		if a.Until.IsZero() {
-			a.Until = now
-		}
+		a.Until = cmp.Or(earliest(old.Until, a.Until), now)
 	} else {
 		a.Until = time.Time{}
 	}

@@ -9,6 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"lightsout/internal/text"
 )
 
 // Workload is a stateful set, a daemon set, a job, or a service with its endpoints.
@@ -43,13 +45,10 @@ const (
 // number. The services are those that have an endpoint slice: all but those without a
 // selector.
 func (s *Snapshot) Workloads(kind Kind) []*Workload {
-	var out []*Workload
 	if kind == KindService {
-		for _, e := range s.endpoints.all() {
-			out = append(out, serviceOf(e))
-		}
-		return out
+		return text.Each(s.endpoints.all(), serviceOf)
 	}
+	var out []*Workload
 	for _, o := range s.Objects(kind) {
 		if w := workloadOf(o.Key, o.Value); w != nil {
 			out = append(out, w)
