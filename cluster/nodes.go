@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -146,10 +147,5 @@ func (c *component) drop(s *state, _ time.Time) {
 }
 
 func (s *state) runsControlPlane(node string) bool {
-	for _, c := range s.components {
-		if c.node == node {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.components)), func(c *component) bool { return c.node == node })
 }
