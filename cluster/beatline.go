@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -75,10 +76,7 @@ func (s *state) heartbeatsWatched(now time.Time) {
 	leases := s.access[KindLease]
 	switch {
 	case leases.Err != "" && s.heartbeatsTo.IsZero():
-		s.heartbeatsTo = leases.Until
-		if leases.Until.IsZero() {
-			s.heartbeatsTo = now
-		}
+		s.heartbeatsTo = cmp.Or(leases.Until, now)
 	case leases.Err != "":
 	case !s.heartbeatsTo.IsZero() && now.Sub(s.heartbeatsTo) < briefBreak:
 		s.heartbeatsTo, s.nextCheck, s.dirty = time.Time{}, now, true

@@ -68,7 +68,7 @@ type Client struct {
 // the kubeconfig.
 func NewClient(cfg *Config) (*Client, error) {
 	askIdleConnections()
-	c := &Client{cfg: cfg, traffic: newTraffic()}
+	c := &Client{cfg: cfg, traffic: newTraffic(), learned: map[Kind]resource{}}
 	for l := range lineCount {
 		rc := rest.CopyConfig(cfg.rest)
 		rc.Dial = c.traffic.dialer(l, rc.Dial)

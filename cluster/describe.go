@@ -219,11 +219,9 @@ func ownerOf(o *described, ref Ref) Ref {
 }
 
 func conditionsOf(o *described) []Condition {
-	var out []Condition
-	for _, c := range o.Status.Conditions {
-		out = append(out, Condition{harmless(c.Type), harmless(string(c.Status)), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)})
-	}
-	return out
+	return text.Each(o.Status.Conditions, func(c metav1.Condition) Condition {
+		return Condition{harmless(c.Type), harmless(string(c.Status)), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)}
+	})
 }
 
 func containersOf(o *described) []Container {

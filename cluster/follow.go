@@ -174,8 +174,11 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 		return again(version, err)
 	}
 	defer stream.Stop()
-	defer w.stopped(src)
-	w.started(src, time.Now())
+	src.opened = time.Now()
+	if src.kind == KindLease {
+		w.leasesFrom.Store(new(src.opened))
+		defer w.leasesFrom.Store(nil)
+	}
 	w.send(ctx, func(s *state) { s.followed(src, Access{Synced: true}) })
 	return w.read(ctx, src, stream, version)
 }
@@ -275,20 +278,6 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 // expectAnswer has the line checked if answered is not called soon.
 func (w *Watcher) expectAnswer(src *source) (answered func() bool) {
 	return time.AfterFunc(probeTimeout, func() { w.checkLink(src.line()) }).Stop
-}
-
-// started and stopped say from when to when the source's changes come.
-func (w *Watcher) started(src *source, now time.Time) {
-	src.opened = now
-	if src.kind == KindLease {
-		w.leasesFrom.Store(&now)
-	}
-}
-
-func (w *Watcher) stopped(src *source) {
-	if src.kind == KindLease {
-		w.leasesFrom.Store(nil)
-	}
 }
 
 func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {

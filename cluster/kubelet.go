@@ -147,9 +147,9 @@ func (w *Watcher) askKubelet(ctx context.Context, node string) {
 
 // kubeletAnswered takes the answer of a kubelet, or the error.
 func (s *state) kubeletAnswered(node string, config Kubelet, failure string) {
+	defer s.renewSettings()
 	if failure != "" {
 		s.kubeletErrs[node] = failure
-		s.renewSettings()
 		return
 	}
 	delete(s.kubeletErrs, node)
@@ -159,15 +159,11 @@ func (s *state) kubeletAnswered(node string, config Kubelet, failure string) {
 		x.Kubelet = &config
 		s.t.nodes.set(&x)
 	}
-	s.renewSettings()
 }
 
 // kubeletErr returns the error of the first kubelet that lightsout could not ask.
 func kubeletErr(all map[string]string) string {
-	if len(all) == 0 {
-		return ""
-	}
-	return all[slices.Min(slices.Collect(maps.Keys(all)))]
+	return all[cmp.Or(slices.Sorted(maps.Keys(all))...)]
 }
 
 // kubeletSettings sums up the kubelets' settings: each value is the most frequent one.

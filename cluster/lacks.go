@@ -39,19 +39,19 @@ func RulesBlock(message string) bool {
 
 // Rules lists the rules of a pod, such as its topology spread constraints, that keep it from nodes by the scheduler's
 // message about it; none if its volume does.
-func Rules(message string) (rules []string) {
-	for _, m := range ruling.FindAllStringSubmatch(message, -1) {
-		if !strings.Contains(strings.ToLower(message), "volume") {
-			rules = append(rules, text.Clean(m[1], 60))
-		}
+func Rules(message string) []string {
+	if strings.Contains(strings.ToLower(message), "volume") {
+		return nil
 	}
-	slices.Sort(rules)
-	return slices.Compact(rules)
+	return captured(ruling, message)
 }
 
 // Lacks lists what nodes have too little of, by the scheduler's message about a pod.
-func Lacks(message string) []string {
-	lacks := text.Each(lacking.FindAllStringSubmatch(message, -1), func(m []string) string { return text.Clean(m[1]+m[2], 60) })
-	slices.Sort(lacks)
-	return slices.Compact(lacks)
+func Lacks(message string) []string { return captured(lacking, message) }
+
+// captured lists what the groups of a pattern match in a message, each once and in order.
+func captured(pattern *regexp.Regexp, message string) []string {
+	found := text.Each(pattern.FindAllStringSubmatch(message, -1), func(m []string) string { return text.Clean(strings.Join(m[1:], ""), 60) })
+	slices.Sort(found)
+	return slices.Compact(found)
 }

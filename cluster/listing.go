@@ -146,9 +146,6 @@ func (c *Client) learn(r resource) Kind {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.learned == nil {
-		c.learned = map[Kind]resource{}
-	}
 	c.learned[kind] = r
 	return kind
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,10 +21,7 @@ type podColumns struct {
 // container that is not done, then the first container that waits or has ended,
 // then deletion.
 func columns(pod *corev1.Pod) podColumns {
-	c := podColumns{status: string(pod.Status.Phase), containers: len(pod.Spec.Containers)}
-	if pod.Status.Reason != "" {
-		c.status = pod.Status.Reason
-	}
+	c := podColumns{status: cmp.Or(pod.Status.Reason, string(pod.Status.Phase)), containers: len(pod.Spec.Containers)}
 	ready, initialized := false, false
 	for _, cond := range pod.Status.Conditions {
 		switch cond.Type {
@@ -69,9 +67,7 @@ func (c *podColumns) initContainers(pod *corev1.Pod) (done bool) {
 		case ended != nil && ended.ExitCode == 0:
 			continue
 		case sidecar[st.Name] && st.Started != nil && *st.Started:
-			if st.Ready {
-				c.ready++
-			}
+			c.ready += btoi(st.Ready)
 			continue
 		case ended != nil:
 			c.status = "Init:" + endWord(ended)

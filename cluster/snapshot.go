@@ -8,6 +8,7 @@ import (
 
 	"lightsout/internal/clock"
 	"lightsout/internal/outage"
+	"lightsout/internal/text"
 )
 
 // Snapshot is the cluster at one moment. It is immutable, except for Contact and the
@@ -145,16 +146,10 @@ func (s *Snapshot) Ahead() time.Duration {
 // is false if lightsout has never read the kind.
 func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool) {
 	a, at := s.Access[kind], s.Contact()
-	broken := !a.Until.IsZero() && a.Until.Before(at)
-	switch {
-	case !a.Synced || at.IsZero():
+	if !a.Synced || at.IsZero() {
 		return 0, false
-	case broken:
-		age = clock.Age(now, a.Until)
-	default:
-		age = clock.Age(now, at)
 	}
-	return max(0, age), true
+	return max(0, clock.Age(now, earliest(at, a.Until))), true
 }
 
 // Unread reports whether lightsout watches and may read one of these kinds, but has not
@@ -222,13 +217,7 @@ func (s *Snapshot) Pods() []*Pod { return s.pods.all() }
 // a result derived from it holds for both. The cost follows the number of
 // pieces.
 func (s *Snapshot) PodPieces() [][]*Pod {
-	out := make([][]*Pod, 0, len(s.pods.chunks))
-	for _, c := range s.pods.chunks {
-		if len(c.items) > 0 {
-			out = append(out, c.items)
-		}
-	}
-	return out
+	return text.Each(s.pods.chunks, func(c *chunk[Pod]) []*Pod { return c.items })
 }
 
 // PodCount is the number of pods, gone ones still shown included.

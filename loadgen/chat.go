@@ -12,7 +12,7 @@ import (
 
 // chatBodies returns the bodies of the streamed chat completion requests that are sent in turn,
 // one for each prompt. bare leaves out stream_options, which ask for the number of tokens.
-func chatBodies(t *Target, bare bool) (bodies [][]byte, err error) {
+func chatBodies(t *Target, bare bool) (bodies [][]byte) {
 	prompts := t.Prompts
 	if len(prompts) == 0 {
 		prompts = builtinPrompts
@@ -29,13 +29,10 @@ func chatBodies(t *Target, bare bool) (bodies [][]byte, err error) {
 	}
 	for _, p := range prompts {
 		body["messages"] = []map[string]string{{"role": "user", "content": p}}
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
+		b, _ := json.Marshal(body) // it never fails: it is text
 		bodies = append(bodies, b)
 	}
-	return bodies, nil
+	return bodies
 }
 
 // chatState is how far a streamed chat has come.

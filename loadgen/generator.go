@@ -279,7 +279,7 @@ func (g *Generator) send(run *oneRun, due time.Time) {
 // do carries a request through to its end.
 func (g *Generator) do(r *flight) {
 	r.finish(g.client.exchange(r))
-	g.emit(r.Record)
+	g.opts.Record(r.Record)
 	g.ledger.end(r)
 }
 
@@ -307,7 +307,7 @@ func (g *Generator) skip(run *oneRun, due time.Time, n int, text string) {
 	r := Record{ID: g.nextID(), Run: run.Number, Shape: run.Spec.Shape, Class: ClassUnsent, Count: n, Scheduled: due, Error: text}
 	r.End = due.Add(g.now().Sub(due)) // on the clock of due, as of every request
 	g.wg.Go(func() {
-		g.emit(r)
+		g.opts.Record(r)
 		g.ledger.mu.Lock()
 		g.ledger.unsentRecords--
 		g.ledger.mu.Unlock()
@@ -319,11 +319,4 @@ func (g *Generator) skip(run *oneRun, due time.Time, n int, text string) {
 func (g *Generator) nextID() string {
 	g.lastID++
 	return g.client.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
-}
-
-// emit hands out a record.
-func (g *Generator) emit(r Record) {
-	if g.opts.Record != nil {
-		g.opts.Record(r)
-	}
 }

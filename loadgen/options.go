@@ -191,6 +191,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Sources == nil {
 		o.Sources = func() []Source { return nil }
 	}
+	if o.Record == nil {
+		o.Record = func(Record) {}
+	}
 	if o.Capacity == nil {
 		o.Capacity = func() (int, int, bool) { return 0, 0, false }
 	}

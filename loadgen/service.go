@@ -111,12 +111,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // later is the later one of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // silentSince is when the request was sent, or got its last byte.
 func (r *Record) silentSince() time.Time { return later(r.CountedAt(), r.LastByte) }

@@ -34,26 +34,17 @@ func (cl *client) newRequest(ctx context.Context, id string, m *message) *http.R
 
 // content gives a target's method and the bodies that are sent in turn.
 func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) {
-	method, bodies = t.Method, [][]byte{t.Body}
-	if t.Profile == Chat {
-		if len(t.Body) > 0 {
-			return "", nil, fmt.Errorf("load: a chat makes its own body from model and prompt")
-		}
-		if t.MaxTokens < 0 {
-			return "", nil, fmt.Errorf("load: max tokens must not be negative")
-		}
-		method = http.MethodPost
-		if bodies, err = chatBodies(t, bare); err != nil {
-			return "", nil, fmt.Errorf("load: the chat request can't be made: %w", err)
-		}
+	switch {
+	case t.Profile == Chat && len(t.Body) > 0:
+		return "", nil, fmt.Errorf("load: a chat makes its own body from model and prompt")
+	case t.Profile == Chat && t.MaxTokens < 0:
+		return "", nil, fmt.Errorf("load: max tokens must not be negative")
+	case t.Profile == Chat:
+		return http.MethodPost, chatBodies(t, bare), nil
+	case len(t.Body) > 0:
+		return cmp.Or(t.Method, http.MethodPost), [][]byte{t.Body}, nil
 	}
-	if method == "" {
-		method = http.MethodGet
-		if len(t.Body) > 0 {
-			method = http.MethodPost
-		}
-	}
-	return method, bodies, nil
+	return cmp.Or(t.Method, http.MethodGet), [][]byte{nil}, nil
 }
 
 // newMessages returns the requests that are sent in turn. Each is written once, with id where

@@ -77,10 +77,9 @@ func hide(n *yaml.Node) {
 		}
 		hide(part)
 	}
-	if n.Kind != yaml.ScalarNode {
-		return
+	if n.Kind == yaml.ScalarNode {
+		n.Value = conceal(n.Value)
 	}
-	n.Value = conceal(n.Value)
 }
 
 // conceal hides the secrets in a text: the user of a URL, and the rest of the text after the path of

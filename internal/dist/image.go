@@ -61,16 +61,10 @@ func (r *release) image(name, arch string) error {
 // layer returns the files of the image as an archive.
 func (r *release) layer() ([]byte, error) {
 	program, err := os.ReadFile(r.staged("lightsout"))
-	if err != nil {
-		return nil, err
-	}
-	license, err := os.ReadFile(r.staged("LICENSE"))
-	if err != nil {
-		return nil, err
-	}
+	license, unread := os.ReadFile(r.staged("LICENSE"))
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	err = errors.Join(
+	err = errors.Join(err, unread,
 		r.add(w, tar.Header{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}, nil),
 		r.add(w, tar.Header{Name: imageState[1:] + "/", Mode: 0o700, Typeflag: tar.TypeDir, Uid: imageUser, Gid: imageUser}, nil),
 		r.add(w, tar.Header{Name: "usr/bin/lightsout", Mode: 0o755, Typeflag: tar.TypeReg}, program),

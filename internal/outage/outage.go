@@ -1,6 +1,9 @@
 package outage
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Step is how far the outage of a node has gone.
 type Step int
@@ -142,9 +145,7 @@ func (o *Outage) listed(b Before) {
 			o.At[StepOff] = off
 		}
 	}
-	if o.At[StepOff].IsZero() {
-		o.At[StepOff] = b.Off
-	}
+	o.At[StepOff] = cmp.Or(o.At[StepOff], b.Off)
 	o.settled = time.Time{}
 }
 
@@ -162,17 +163,13 @@ func (o *Outage) off(f Fact) {
 			o.At[StepBooted], o.boot = time.Time{}, f.Node.ID
 		}
 	}
-	if o.At[StepOff].IsZero() {
-		o.At[StepOff] = f.At
-	}
+	o.At[StepOff] = cmp.Or(o.At[StepOff], f.At)
 }
 
 // sent takes a request to power the machine on. Only the first counts after the operator has
 // agreed; the later ones repeat it.
 func (o *Outage) sent(at time.Time) {
-	if o.agreed.IsZero() {
-		o.agreed = at
-	}
+	o.agreed = cmp.Or(o.agreed, at)
 	if o.At[StepOn].IsZero() || o.agreed.After(o.At[StepOn]) {
 		o.At[StepOn], o.over = at, time.Time{}
 	}

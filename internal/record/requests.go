@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,14 +48,12 @@ func NewSessionDir(dir string, at time.Time) (string, error) {
 // NewTrialDir makes the folder of a trial's record at path, mode 0700, with its
 // parents. One that is there must be empty: no record is ever written over.
 func NewTrialDir(path string) error {
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	err := os.MkdirAll(path, 0o700)
+	entries, unread := os.ReadDir(path)
+	switch err = cmp.Or(err, unread); {
+	case err != nil:
 		return fmt.Errorf("the record can't be kept: %w", err)
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return fmt.Errorf("the record can't be kept: %w", err)
-	}
-	if len(entries) > 0 {
+	case len(entries) > 0:
 		return fmt.Errorf("the record can't be kept in %s: the folder is not empty; name another one", path)
 	}
 	return nil

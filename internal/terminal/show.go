@@ -251,11 +251,10 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 		return nil, nil, fmt.Errorf("the log can't be kept: %w", err)
 	}
 	saved, err := unix.Dup(2)
-	if err != nil {
-		log.Close()
-		return nil, nil, err
+	if err == nil {
+		err = dup(int(log.Fd()), 2)
 	}
-	if err := dup(int(log.Fd()), 2); err != nil {
+	if err != nil {
 		log.Close()
 		return nil, nil, err
 	}

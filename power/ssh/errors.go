@@ -58,18 +58,13 @@ func (e *ConnectError) Lost() bool { return e.cause == causeLost }
 
 // Todo is what to do where the host answers and does not let lightsout in; empty for any
 // other cause.
-func (e *ConnectError) Todo() string {
-	switch e.cause {
-	case causeAuth:
-		return "check the user, and that the host accepts one of your keys"
-	case causeRefused:
-		return "check its port, and that its ssh server runs"
-	case causeSecond:
-		return "connect once with ssh, to see what it asks for after the key"
-	case causeHostKey:
-		return "compare its host key with the host's own before you accept it"
-	}
-	return ""
+func (e *ConnectError) Todo() string { return todo[e.cause] }
+
+var todo = map[cause]string{
+	causeAuth:    "check the user, and that the host accepts one of your keys",
+	causeRefused: "check its port, and that its ssh server runs",
+	causeSecond:  "connect once with ssh, to see what it asks for after the key",
+	causeHostKey: "compare its host key with the host's own before you accept it",
 }
 
 // Unwrap gives the error beneath.

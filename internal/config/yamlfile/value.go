@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -34,24 +35,12 @@ func Is(n *yaml.Node) string {
 }
 
 // typeOf is Is without the value.
-func typeOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.MappingNode:
-		return "a group of fields"
-	}
-	switch n.ShortTag() {
-	case "!!null":
-		return "empty"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "true or false"
-	case "!!timestamp":
-		return "a date"
-	}
-	return "text"
+func typeOf(n *yaml.Node) string { return cmp.Or(types[n.ShortTag()], "text") }
+
+// types names the values by their tags; any other is text.
+var types = map[string]string{
+	"!!seq": "a list", "!!map": "a group of fields", "!!null": "empty", "!!int": "a number", "!!float": "a number",
+	"!!bool": "true or false", "!!timestamp": "a date",
 }
 
 // IsNot describes what n is, after "must be …, ".

@@ -12,6 +12,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -158,14 +159,13 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	if _, err := environment(v); err != nil {
 		return power.Machine{}, err
 	}
-	for _, c := range d.commands {
+	for _, a := range slices.Sorted(maps.Keys(d.commands)) {
+		c := d.commands[a]
+		if _, err := c.render(v); err != nil {
+			return power.Machine{}, err
+		}
 		if slices.ContainsFunc(c, func(t *fields.Template) bool { return t.Uses("Address") }) {
 			m.Params[power.ParamAddress] = v.Address
-		}
-	}
-	for _, a := range slices.Sorted(maps.Keys(d.commands)) {
-		if _, err := d.commands[a].render(values(m)); err != nil {
-			return power.Machine{}, err
 		}
 	}
 	return m, nil
@@ -223,11 +223,8 @@ func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.R
 	}
 	v := values(m)
 	argv, err := c.render(v)
-	if err != nil {
-		return program.Result{}, &power.RefusedError{Why: err.Error()}
-	}
-	env, err := environment(v)
-	if err != nil {
+	env, wrong := environment(v)
+	if err := cmp.Or(err, wrong); err != nil {
 		return program.Result{}, &power.RefusedError{Why: err.Error()}
 	}
 	return program.Run(ctx, program.Program{Argv: argv, Env: env, Secrets: secrets})

@@ -223,18 +223,18 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			return err
 		}
 		c.WithRetry(0)
-		if _, err := c.ChassisControl(ctx, control); err != nil {
-			reply := err
-			err = said(err, "the chassis control")
-			if refused := new(*power.RefusedError); errors.As(err, refused) && !isCode(reply, noResult...) {
-				if isCode(reply, otherState) {
-					return &power.ConflictError{Why: err.Error()}
-				}
-				return err
-			}
-			return &power.UnconfirmedError{Why: err.Error()}
+		_, reply := c.ChassisControl(ctx, control)
+		if reply == nil {
+			return nil
 		}
-		return nil
+		err = said(reply, "the chassis control")
+		switch refused := new(*power.RefusedError); {
+		case isCode(reply, otherState):
+			return &power.ConflictError{Why: err.Error()}
+		case errors.As(err, refused) && !isCode(reply, noResult...):
+			return err
+		}
+		return &power.UnconfirmedError{Why: err.Error()}
 	})
 }
 

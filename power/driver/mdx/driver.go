@@ -219,7 +219,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if due, err := rest.Due(a, m, r, "; check it in the mdx portal"); !due {
 		return err
 	}
-	var body any
+	var body map[string]string
 	if a == power.ActionOn {
 		asked, _ := serviceLevel(v.ServiceLevel)
 		level := cmp.Or(m.Params[power.ParamServiceLevel], asked)

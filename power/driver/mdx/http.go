@@ -43,7 +43,7 @@ func (d *Driver) read(ctx context.Context, path string, reply any) error {
 
 // call sends a request with the token, and once more with a new one when it is
 // refused: a request that is answered 401 was not carried out.
-func (d *Driver) call(ctx context.Context, method, path string, body, reply any) error {
+func (d *Driver) call(ctx context.Context, method, path string, body map[string]string, reply any) error {
 	token, err := d.tokens.get(ctx, "")
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (d *Driver) call(ctx context.Context, method, path string, body, reply any)
 
 // send sends one request, as rest.Client.Do does. Those that switch leave one turn to the
 // others: lightsout judges while they have theirs, and polls machines for that.
-func (d *Driver) send(ctx context.Context, method, path, token string, body, reply any) error {
+func (d *Driver) send(ctx context.Context, method, path, token string, body map[string]string, reply any) error {
 	turns := []*semaphore.Weighted{d.turns}
 	if method == http.MethodPost && path != refreshPath {
 		turns = []*semaphore.Weighted{d.switches, d.turns}

@@ -17,7 +17,7 @@ func (d *Driver) get(ctx context.Context, address string, reply any) error {
 }
 
 // call sends a request once, as rest.Client.Do does, with user and password.
-func (d *Driver) call(ctx context.Context, method, address string, body, reply any) error {
+func (d *Driver) call(ctx context.Context, method, address string, body map[string]string, reply any) error {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
 		return &power.RefusedError{Why: fmt.Sprintf("%q is not the address of a system", power.Clean(address))}
