@@ -208,15 +208,25 @@ func (c *cordons) stays(nodes []string) (lines []view.Line) {
 }
 
 // settle uncordons the nodes of ours whose outage is over, except those whose drain is under way or whose
-// shutdown after the drain has not begun.
+// shutdown after the drain has not begun, and settles the cordons that somebody else has ended.
 func (c *cordons) settle(draining func(node string) bool) {
 	for name, o := range c.ours {
-		x := c.machines.outages[name]
-		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) && o.state == kept && o.before.GoesOff() {
+		x, n := c.machines.outages[name], c.snapshot.Node(name)
+		over := x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && (c.trial == nil || !c.trial.WillUncordon(name))
+		switch {
+		case o.state != kept || draining(name):
+		case over && o.before.GoesOff():
 			o.state = due
+		case n == nil || c.snapshot.Link.State != cluster.LinkLive:
+		case n.Unschedulable:
+			o.lands = time.Time{}
+		case c.now().After(o.lands):
+			o.lands = c.now().Add(uncordonPause) // the next try, if the journal can't be written
+			if c.read(); c.ours[name] == o {     // no other run of lightsout has settled it
+				c.uncordoned(name, "uncordoned by somebody else", c.opt.Journal.Uncordoned(name, "uncordoned by somebody else"))
+			}
 		}
 	}
-	c.gone()
 	c.uncordonDue()
 }
 
@@ -242,31 +252,9 @@ func (c *cordons) lines(title string, nodes []string) []view.Line {
 	return listed(title, nodes, func(string) string { return " (cordoned)" })
 }
 
-// wanted lists the nodes that stay cordoned because the operator wanted the cordon itself.
-func (c *cordons) wanted() (lines []view.Line) {
-	for _, n := range c.names() {
-		if c.ours[n].before == "" {
-			lines = append(lines, view.Line{Text: n + " stays cordoned: kubectl uncordon " + text.ShellWord(n)})
-		}
-	}
-	return lines
-}
-
-// gone settles the cordons of ours that somebody else has ended, as the snapshot shows.
-func (c *cordons) gone() {
-	for _, name := range c.names() {
-		o, n := c.ours[name], c.snapshot.Node(name)
-		switch {
-		case n == nil || o == nil || o.state != kept || c.snapshot.Link.State != cluster.LinkLive:
-		case n.Unschedulable:
-			o.lands = time.Time{}
-		case c.now().After(o.lands):
-			o.lands = c.now().Add(uncordonPause) // the next try, if the journal can't be written
-			if c.read(); c.ours[name] == o {     // no other run of lightsout has settled it
-				c.uncordoned(name, "uncordoned by somebody else", c.opt.Journal.Uncordoned(name, "uncordoned by somebody else"))
-			}
-		}
-	}
+// wanted names the nodes that stay cordoned because the operator wanted the cordon itself.
+func (c *cordons) wanted() []string {
+	return slices.DeleteFunc(c.names(), func(n string) bool { return c.ours[n].before != "" })
 }
 
 // Uncordon uncordons a node that lightsout has cordoned according to the journal, and

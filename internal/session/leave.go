@@ -65,7 +65,7 @@ func (v *leaving) question() (view.Question, bool) {
 	switch {
 	case len(v.machines.own()) > 0:
 		off := v.machines.lines("Switched off by lightsout:")
-		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), v.cordons.lines(still, v.cordons.temporary()), v.cordons.wanted(), v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), v.cordons.lines(still, v.cordons.temporary()), listed("These stay cordoned, as the operator wanted:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n }), v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", append(v.drains.cancelled(), going...)...)
 	case v.busy():

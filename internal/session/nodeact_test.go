@@ -91,7 +91,7 @@ func TestPoweringOnLeavesACordonFromBeforeTheShutdown(t *testing.T) {
 	w.x.frame("the yes", func(f *view.Frame) bool { return f.Notice.Text == "the answer was yes: shut down kube-node4" })
 	w.x.off("kube-node4")
 	w.x.Send(view.AskQuit{})
-	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "kube-node3 stays cordoned: kubectl uncordon kube-node3") || strings.Contains(got, "kube-node3 (cordoned)") {
+	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "These stay cordoned, as the operator wanted:\n  kube-node3: kubectl uncordon kube-node3") || strings.Contains(got, "kube-node3 (cordoned)") {
 		t.Errorf("the question is\n%s", got)
 	}
 	w.x.answer(view.QuestionQuit, "on")

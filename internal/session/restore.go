@@ -93,10 +93,7 @@ func (w *switching) findTakenOver() {
 // somebody else's by now, otherwise when the node has returned.
 func (w *switching) restore(nodes, cordoned []string) {
 	own := w.machines.own()
-	for _, n := range cordoned {
-		if w.cordons.ours[n] == nil {
-			continue
-		}
+	for _, n := range slices.DeleteFunc(w.cordons.names(), func(n string) bool { return !slices.Contains(cordoned, n) }) {
 		w.cordons.ours[n].before = power.ActionShutdown // its return ends it
 		if !slices.Contains(own, n) && !w.draining(n) {
 			w.cordons.release(n)
