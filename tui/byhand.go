@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -40,7 +41,7 @@ type handDialog struct {
 func openCommands(heading string, lines ...byHand) func(*Model) {
 	return func(m *Model) {
 		if lines[0].command == "" {
-			m.say("there is no such command: this cluster and its machines end with the screen")
+			m.say("there is nothing for later: this cluster and its machines end with the screen; o powers on now")
 			return
 		}
 		(&handDialog{m: m, lines: lines}).open(heading)
@@ -186,8 +187,16 @@ func (h hand) remove() []byHand {
 	case !h.silent:
 		return []byHand{{h.kubectl("delete", h.named()), ""}}
 	}
+	proven := h.s.f.Power[h.pod.Node].Reading.Proves(power.Off)
 	off := "risk: the container may still run, and write to its volume beside the new pod; first make sure that the machine of " + h.pod.Node + " is off"
-	if h.s.f.Power[h.pod.Node].Reading.Proves(power.Off) {
+	claim := forecast.BoundTo(h.s.snap, h.pod)
+	waits := "; its volume " + claim + " is on " + h.pod.Node + ": the new pod waits until " + h.pod.Node + " is back"
+	switch {
+	case claim != "" && proven && !h.s.f.ReadOnly:
+		off = "o powers " + h.pod.Node + " on instead" + waits
+	case claim != "":
+		off += waits
+	case proven:
 		off = "frees the name at once; the machine of " + h.pod.Node + " is proven off, so the container does not run: leave it off until the pod is gone"
 	}
 	node := hand{s: h.s}

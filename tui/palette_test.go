@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
@@ -83,6 +86,19 @@ func TestCommandLinesAreSafe(t *testing.T) {
 	h := handFor(&scene{f: &view.Frame{}, snap: emptySnapshot}, cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "$(reboot)", Name: "-x`y`"}})
 	if got := h.shell()[0].command; got != "kubectl -n '$(reboot)' exec -it 'pod/-x`y`' -- sh" {
 		t.Errorf("of a hostile name: %s", got)
+	}
+	f := mdxOutage()
+	c := f.Snapshot.Contents()
+	c.Objects = append(slices.Clone(c.Objects),
+		&cluster.Object{Kind: cluster.KindClaim, Key: cluster.Key{Namespace: lostPod.Namespace, Name: "data"}, Value: &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}}},
+		&cluster.Object{Kind: cluster.KindVolume, Key: cluster.Key{Name: "pv"}, Value: &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"kube-node3"}}}}}}}}}})
+	h = handFor(&scene{f: f, snap: cluster.NewSnapshot(c), now: f.Now}, lostPod)
+	pod := *h.pod
+	pod.Spec = cluster.NewSpec(&corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}}, "StatefulSet")
+	h.pod = &pod
+	if got := h.remove()[0].note; got != "o powers kube-node3 on instead; its volume data is on kube-node3: the new pod waits until kube-node3 is back" {
+		t.Errorf("of a pod on a local volume: %s", got)
 	}
 }
 

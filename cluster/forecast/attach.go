@@ -36,6 +36,10 @@ func attachLines(o *place.Outcome) (out []Line) {
 	return out
 }
 
+// BoundTo returns the claim of a pod whose volume only the pod's node can use: a pod that replaces it waits until
+// the node is back. It is empty if there is none that the account can read.
+func BoundTo(s *cluster.Snapshot, p *cluster.Pod) string { return place.BoundTo(s, p) }
+
 // Attached states which volumes stay attached to which nodes.
 func Attached(all []place.Attachment) string {
 	parts := text.Each(all, func(a place.Attachment) string { return "volume " + a.Volume + " stays attached to " + a.Node })

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedule "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/utils/ptr"
 
@@ -57,6 +58,28 @@ func unfit(n *corev1.Node, v *corev1.PersistentVolume) string {
 	if a := v.Spec.NodeAffinity; a != nil && a.Required != nil {
 		if fits, err := schedule.MatchNodeSelectorTerms(n, a.Required); err != nil || !fits {
 			return volumeElsewhere
+		}
+	}
+	return ""
+}
+
+// BoundTo returns the claim of a pod whose volume only the pod's node can use; empty if there is none, or the
+// account cannot read it.
+func BoundTo(s *cluster.Snapshot, p *cluster.Pod) string {
+	for _, v := range p.Spec.Decode().Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		name := v.PersistentVolumeClaim.ClaimName
+		claim, _ := s.Object(cluster.KindClaim, cluster.Key{Namespace: p.Namespace, Name: name}).(*corev1.PersistentVolumeClaim)
+		if claim == nil {
+			continue
+		}
+		volume, _ := s.Object(cluster.KindVolume, cluster.Key{Name: claim.Spec.VolumeName}).(*corev1.PersistentVolume)
+		if volume != nil && !slices.ContainsFunc(s.Nodes(), func(n *cluster.Node) bool {
+			return n.Name != p.Node && unfit(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: ParseLabels(n.Labels)}}, volume) == ""
+		}) {
+			return name
 		}
 	}
 	return ""

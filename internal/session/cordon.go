@@ -39,8 +39,10 @@ type cordons struct {
 // journal.
 type ourCordon struct {
 	// before is the action that the cordon prepared: once that is undone, or does not happen, the node is uncordoned.
-	// Empty: the operator wanted the cordon itself, and ends it.
+	// An operator's drain (beforeDrain) ends with :uncordon. Empty: the operator wanted the cordon itself, and ends it.
 	before power.Action
+	// lands is when the cluster has the cordon at the latest: a node that is schedulable after that is uncordoned.
+	lands time.Time
 	// session: it was cordoned by this session, and not by an earlier run.
 	session bool
 	state   cordonState
@@ -68,7 +70,7 @@ func (c *cordons) read() {
 	old := c.ours
 	c.ours = make(map[string]*ourCordon, len(left))
 	for _, l := range left {
-		c.ours[l.Node] = cmp.Or(old[l.Node], &ourCordon{before: l.Action})
+		c.ours[l.Node] = cmp.Or(old[l.Node], &ourCordon{before: l.Action, lands: l.At.Add(2 * apiTimeout)})
 	}
 }
 
@@ -130,16 +132,16 @@ func (c *cordons) cordoned(node string, r cordoning) {
 	}
 }
 
-// keep has a node of ours not uncordoned for now.
+// keep has a node of ours not uncordoned for now; it is about to be cordoned again.
 func (c *cordons) keep(node string) {
 	if o := c.ours[node]; o != nil {
-		o.state = kept
+		o.state, o.lands = kept, c.now().Add(2*apiTimeout)
 	}
 }
 
 // giveBack uncordons nodes whose shutdown did not happen, or is undone, if lightsout cordoned them for it.
 func (c *cordons) giveBack(nodes ...string) {
-	c.release(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return c.ours[n] == nil || c.ours[n].before == "" })...)
+	c.release(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return c.ours[n] == nil || !c.ours[n].before.GoesOff() })...)
 }
 
 // release uncordons nodes as soon as that is possible, those that lightsout has
@@ -198,7 +200,7 @@ func (c *cordons) uncordoned(node, text string, err error) {
 // stays are the lines of a question about powering nodes on: which of them stay cordoned.
 func (c *cordons) stays(nodes []string) (lines []view.Line) {
 	for _, n := range c.snapshot.Nodes() {
-		if o := c.ours[n.Name]; n.Unschedulable && slices.Contains(nodes, n.Name) && (o == nil || o.before == "") {
+		if o := c.ours[n.Name]; n.Unschedulable && slices.Contains(nodes, n.Name) && (o == nil || !o.before.GoesOff()) {
 			lines = append(lines, view.Line{Text: n.Name + " stays cordoned: it was before"})
 		}
 	}
@@ -206,12 +208,23 @@ func (c *cordons) stays(nodes []string) (lines []view.Line) {
 }
 
 // settle uncordons the nodes of ours whose outage is over, except those whose drain is under way or whose
-// shutdown after the drain has not begun.
+// shutdown after the drain has not begun, and settles the cordons that somebody else has ended.
 func (c *cordons) settle(draining func(node string) bool) {
 	for name, o := range c.ours {
-		x := c.machines.outages[name]
-		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) && o.state == kept && o.before != "" {
+		x, n := c.machines.outages[name], c.snapshot.Node(name)
+		over := x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && (c.trial == nil || !c.trial.WillUncordon(name))
+		switch {
+		case o.state != kept || draining(name):
+		case over && o.before.GoesOff():
 			o.state = due
+		case n == nil || c.snapshot.Link.State != cluster.LinkLive:
+		case n.Unschedulable:
+			o.lands = time.Time{}
+		case c.now().After(o.lands):
+			o.lands = c.now().Add(uncordonPause) // the next try, if the journal can't be written
+			if c.read(); c.ours[name] == o {     // no other run of lightsout has settled it
+				c.uncordoned(name, "uncordoned by somebody else", c.opt.Journal.Uncordoned(name, "uncordoned by somebody else"))
+			}
 		}
 	}
 	c.uncordonDue()
@@ -220,9 +233,28 @@ func (c *cordons) settle(draining func(node string) bool) {
 // names lists the nodes that are cordoned because of us.
 func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 
-// lines lists the cordoned nodes below a title; nil if there are none.
-func (c *cordons) lines(title string) []view.Line {
-	return listed(title, c.names(), func(string) string { return " (cordoned)" })
+// open names the nodes whose cordon lightsout asks about, or ends. A cordon that the operator wanted itself
+// concerns only the session that took it, until that leaves.
+func (c *cordons) open() []string {
+	return slices.DeleteFunc(c.names(), func(n string) bool {
+		o := c.ours[n]
+		return o.before == "" && o.state == kept && (!o.session || c.departure.undoes())
+	})
+}
+
+// temporary names the nodes whose cordon was made for a drain or a shutdown.
+func (c *cordons) temporary() []string {
+	return slices.DeleteFunc(c.names(), func(n string) bool { return c.ours[n].before == "" })
+}
+
+// lines lists cordoned nodes below a title; nil if there are none.
+func (c *cordons) lines(title string, nodes []string) []view.Line {
+	return listed(title, nodes, func(string) string { return " (cordoned)" })
+}
+
+// wanted names the nodes that stay cordoned because the operator wanted the cordon itself.
+func (c *cordons) wanted() []string {
+	return slices.DeleteFunc(c.names(), func(n string) bool { return c.ours[n].before != "" })
 }
 
 // Uncordon uncordons a node that lightsout has cordoned according to the journal, and
@@ -299,7 +331,11 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 		return p
 	}
 	for _, n := range nodes {
-		if c.ours[n] == nil {
+		switch {
+		case c.ours[n] != nil:
+		case c.snapshot != nil && c.snapshot.Node(n) != nil && !c.snapshot.Node(n).Unschedulable:
+			c.warn(view.LanePower, n, n+" is not cordoned")
+		default:
 			c.warn(view.LanePower, n, "lightsout did not cordon "+n+", so it does not uncordon it; by hand: kubectl uncordon "+text.ShellWord(n))
 		}
 	}
@@ -325,7 +361,7 @@ func (c *cordons) uncordonOwn(except func(node string) bool) Progress {
 		if p == nil { // the first look may come long after
 			p = c.uncordonAll(slices.DeleteFunc(c.names(), func(n string) bool {
 				_, off := c.machines.leftOff[n]
-				return off || !c.ours[n].session || c.ours[n].before == "" || except != nil && except(n)
+				return off || !c.ours[n].session || !c.ours[n].before.GoesOff() || except != nil && except(n)
 			}))
 		}
 		return p(now)

@@ -49,8 +49,11 @@ const (
 	drainerOperator                // the nodes stay on
 )
 
-// cordonsBefore are the actions that a drain's cordon prepares: an operator's lasts until :uncordon.
-var cordonsBefore = map[drainer]power.Action{drainerTrial: power.ActionShutdown, drainerShutdown: power.ActionShutdown}
+// beforeDrain marks in the journal the cordon of an operator's drain, which lasts until :uncordon.
+const beforeDrain power.Action = "drain"
+
+// cordonsBefore are the actions that a drain's cordon prepares.
+var cordonsBefore = map[drainer]power.Action{drainerTrial: power.ActionShutdown, drainerShutdown: power.ActionShutdown, drainerOperator: beforeDrain}
 
 // action is what follows the drain; empty if nothing does.
 func (b drainer) action() power.Action {

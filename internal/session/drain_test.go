@@ -394,17 +394,17 @@ func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
 func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	d := newDrainer()
-	d.cordoned["kube-node3"] = true
+	d.cordoned["kube-node3"], d.cordoned["kube-node4"] = true, true
 	dir := t.TempDir()
 	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
-	if err := j.Cordoned("kube-node3", power.ActionShutdown, "before a drain"); err != nil {
+	if err := errors.Join(j.Cordoned("kube-node3", power.ActionShutdown, "before a drain"), j.Cordoned("kube-node4", "", "by the operator")); err != nil {
 		t.Fatal(err)
 	}
 	j.Close()
 	d.deaf = true
 	x := startSession(t, dir, newBoard(workers...), session.Options{Drain: d})
 	q := x.question("restore")
-	if q.Title != "Uncordon what lightsout cordoned?" || !strings.Contains(questionText(q), "kube-node3") {
+	if q.Title != "Uncordon what lightsout cordoned?" || !strings.Contains(questionText(q), "kube-node3") || strings.Contains(questionText(q), "kube-node4") {
 		t.Errorf("the question is\n%s", questionText(q))
 	}
 	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
@@ -415,7 +415,7 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	x.Send(view.AskQuit{})
 	x.answer("quit", "undo")
 	x.waitEnd()
-	if len(x.leftCordoned()) > 0 || len(d.now()) > 0 {
+	if want := []string{"kube-node4"}; !slices.Equal(x.leftCordoned(), want) || !slices.Equal(d.now(), want) {
 		t.Errorf("left cordoned: %v", x.leftCordoned())
 	}
 }

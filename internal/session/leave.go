@@ -60,11 +60,12 @@ func (v *leaving) question() (view.Question, bool) {
 		return q, !v.settled() || v.loads.busy()
 	}
 	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
-	cordoned := v.cordons.lines("Still cordoned by lightsout:")
+	still := "Still cordoned by lightsout:"
+	cordoned := v.cordons.lines(still, v.cordons.open())
 	switch {
 	case len(v.machines.own()) > 0:
 		off := v.machines.lines("Switched off by lightsout:")
-		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), v.cordons.lines(still, v.cordons.temporary()), listed("These stay cordoned, as the operator wanted:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n }), v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", append(v.drains.cancelled(), going...)...)
 	case v.busy():
@@ -80,11 +81,15 @@ func (v *leaving) question() (view.Question, bool) {
 // answered leaves as the operator has chosen, who was asked about the machines of the nodes named.
 func (v *leaving) answered(a view.Answer, named []string) {
 	next := map[string]departureState{leaveNow: gone, leaveOn: bringing, leaveUndo: undoing}[a.Choice] // else staying
+	cordoned := v.cordons.open()
+	if next == bringing || len(v.drains.running) > 0 {
+		cordoned = v.cordons.temporary()
+	}
 	v.departure.to(next)
 	v.departure.named = named
 	if v.departure.undoes() {
 		v.drains.leave()
-		v.restore(nil)
+		v.restore(nil, cordoned)
 		v.bringBack()
 	}
 }
@@ -118,7 +123,7 @@ func (v *leaving) later() view.Line {
 // settled reports whether no machine is off or being switched, and no node
 // cordoned or being drained, because of us.
 func (v *leaving) settled() bool {
-	return len(v.machines.own()) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && !v.busy()
+	return len(v.machines.own()) == 0 && len(v.cordons.open()) == 0 && len(v.drains.running) == 0 && !v.busy()
 }
 
 // busy reports whether a machine is being switched, or will be as was agreed to.
@@ -132,7 +137,7 @@ func (v *leaving) waitsFor() []string {
 	if !v.departure.undoes() {
 		return nil
 	}
-	nodes := slices.Concat(v.machines.own(), v.cordons.names(), v.nodes())
+	nodes := slices.Concat(v.machines.own(), v.cordons.open(), v.nodes())
 	slices.Sort(nodes)
 	return slices.Compact(nodes)
 }

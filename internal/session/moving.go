@@ -110,8 +110,8 @@ func (m *moving) held() string {
 		return "a trial is under way: t ends it"
 	case len(off) > 0:
 		return m.leaving.machines.stillOff(off) + " (o powers on)"
-	case len(m.leaving.cordons.ours) > 0 && !m.leaving.busy() && len(m.leaving.drains.running) == 0:
-		names := m.leaving.cordons.names()
+	case len(m.leaving.cordons.open()) > 0 && !m.leaving.busy() && len(m.leaving.drains.running) == 0:
+		names := m.leaving.cordons.open()
 		return text.List(names) + " " + text.Noun(len(names), "is", "are") + " cordoned from here; :uncordon ends that"
 	case !m.leaving.settled():
 		return "machines are being switched, or nodes are cordoned or drained from here"

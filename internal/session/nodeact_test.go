@@ -39,7 +39,16 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 	if !hasCode(f, view.CodeCordoned, "kube-node4") || f.Power["kube-node3"].LeftOff {
 		t.Errorf("the machine is off, or the timeline has no cordon: %+v", f.Power["kube-node3"])
 	}
-	w.x.Send(view.AskNodes{Act: view.ActUncordon, Nodes: []string{"kube-node3", "kube-node4"}})
+	w.cordoned("kube-node4")
+	w.x.frame("the cordon in the cluster", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node4").Unschedulable })
+	w.cordoned() // by somebody else
+	w.x.frame("its end", func(f *view.Frame) bool { return hasCode(f, view.CodeUncordoned, "kube-node4") })
+	if got := w.x.leftCordoned(); !slices.Equal(got, []string{"kube-node3"}) {
+		t.Errorf("cordoned by the journal: %v", got)
+	}
+	w.x.Send(view.AskNodes{Act: view.ActUncordon, Nodes: []string{"kube-node4"}})
+	w.x.frame("nothing to do", func(f *view.Frame) bool { return f.Notice.Text == "kube-node4 is not cordoned" })
+	w.x.Send(view.AskNodes{Act: view.ActUncordon, Nodes: []string{"kube-node3"}})
 	w.x.frame("nothing cordoned", func(*view.Frame) bool { return len(w.x.leftCordoned()) == 0 })
 	log := d.calls()
 	before(t, log, "cordon kube-node3", "drain kube-node3", "uncordon kube-node3")
@@ -54,15 +63,7 @@ func TestPoweringOnLeavesACordonFromBeforeTheShutdown(t *testing.T) {
 	d := newDrainer()
 	d.cordoned["kube-node2"] = true // by somebody else
 	cordoned := []string{"kube-node2", "kube-node3"}
-	w := startWorld(t, session.Options{Drain: d}, func(w *world) {
-		c := w.s.Contents()
-		for i, n := range c.Nodes {
-			m := *n
-			m.Unschedulable = slices.Contains(cordoned, n.Name)
-			c.Nodes[i] = &m
-		}
-		w.s = cluster.NewSnapshot(c)
-	})
+	w := startWorld(t, session.Options{Drain: d}, func(w *world) { w.cordoned(cordoned...) })
 	w.x.Send(view.AskNodes{Act: view.ActCordon, Nodes: []string{"kube-node3"}})
 	w.x.frame("the cordon", func(*view.Frame) bool { return slices.Equal(w.x.leftCordoned(), []string{"kube-node3"}) })
 	all := []string{"kube-node2", "kube-node3", "kube-node4"}
@@ -83,6 +84,36 @@ func TestPoweringOnLeavesACordonFromBeforeTheShutdown(t *testing.T) {
 	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "kube-node3 (cordoned)") {
 		t.Errorf("lightsout leaves its cordon without a word:\n%s", got)
 	}
+	w.x.answer(view.QuestionQuit, view.ChoiceNo)
+	w.confirm(view.ChoiceNo, "kube-node4")
+	w.x.frame("the no", func(f *view.Frame) bool { return strings.HasPrefix(f.Notice.Text, "the answer was no") })
+	w.confirm("drain", "kube-node4")
+	w.x.frame("the yes", func(f *view.Frame) bool { return f.Notice.Text == "the answer was yes: shut down kube-node4" })
+	w.x.off("kube-node4")
+	w.x.Send(view.AskQuit{})
+	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "These stay cordoned, as the operator wanted:\n  kube-node3: kubectl uncordon kube-node3") || strings.Contains(got, "kube-node3 (cordoned)") {
+		t.Errorf("the question is\n%s", got)
+	}
+	w.x.answer(view.QuestionQuit, "on")
+	w.x.waitEnd()
+	if got := w.x.leftCordoned(); !slices.Equal(got, []string{"kube-node3"}) || !slices.Equal(d.now(), cordoned) {
+		t.Errorf("at the end cordoned by the journal %v, and in the cluster %v", got, d.now())
+	}
+}
+
+// cordoned makes the snapshot show these nodes cordoned, and no others.
+func (w *world) cordoned(nodes ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.s.Contents()
+	c.Nodes = slices.Clone(c.Nodes)
+	for i, n := range c.Nodes {
+		m := *n
+		m.Unschedulable = slices.Contains(nodes, n.Name)
+		c.Nodes[i] = &m
+	}
+	w.s = cluster.NewSnapshot(c)
+	w.changed <- struct{}{}
 }
 
 // A drain that a budget blocks can be stopped; the node stays cordoned, and on.

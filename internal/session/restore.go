@@ -17,14 +17,14 @@ func (w *switching) readJournal() {
 		return
 	}
 	w.cordons.read()
-	if !w.greeted && len(w.machines.own())+len(w.cordons.ours) > 0 {
-		var named []string // as in the question on the screen
+	if !w.greeted && len(w.machines.own())+len(w.cordons.open()) > 0 {
+		var named, cordoned []string // as in the question on the screen
 		w.opt.Questions.follow(func() (view.Question, bool) {
-			named = w.machines.own()
+			named, cordoned = w.machines.own(), w.cordons.open()
 			return w.restoreQuestion()
 		}, func(a view.Answer) {
 			if a.Choice == view.ChoiceYes {
-				w.restore(named)
+				w.restore(named, cordoned)
 			}
 		})
 	}
@@ -47,7 +47,7 @@ func (w *switching) bringBack() {
 func (w *switching) restoreQuestion() (view.Question, bool) {
 	q := view.Question{Kind: view.QuestionRestore, Title: "Power on what lightsout asked to go off?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
 	off := w.machines.lines("lightsout asked these to go off, and its journal still lists them:")
-	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
+	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:", w.cordons.open())
 	q.Lines = slices.Concat(off, cordoned)
 	switch {
 	case off == nil:
@@ -89,11 +89,11 @@ func (w *switching) findTakenOver() {
 }
 
 // restore powers these nodes on, except those that others have switched off since. It
-// uncordons the nodes that lightsout left cordoned: at once if the machine is on or
+// uncordons those of the cordoned that lightsout has left so: at once if the machine is on or
 // somebody else's by now, otherwise when the node has returned.
-func (w *switching) restore(nodes []string) {
+func (w *switching) restore(nodes, cordoned []string) {
 	own := w.machines.own()
-	for _, n := range w.cordons.names() {
+	for _, n := range slices.DeleteFunc(w.cordons.names(), func(n string) bool { return !slices.Contains(cordoned, n) }) {
 		w.cordons.ours[n].before = power.ActionShutdown // its return ends it
 		if !slices.Contains(own, n) && !w.draining(n) {
 			w.cordons.release(n)

@@ -234,6 +234,7 @@ func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.L
 // agreed shows the actions after the operator's yes.
 func (x *request) agreed() {
 	x.stage = agreed
+	x.w.notice = view.Notice{Text: "the answer was yes: " + power.Verb(x.action) + " " + text.List(x.nodes), At: x.w.now()}
 	x.w.machines.busy(x.action, "polling the machine once more", x.nodes...)
 }
 
