@@ -46,11 +46,8 @@ func (c *chart) level(n int) int {
 // which a bar of that value ends.
 func (c *chart) lineAt(n int) int { return max(1, min(c.eighths(n, 1), c.up*8)) }
 
-// tickEvery is how many columns stand between two ticks of a line that bars would hide.
-const tickEvery = 8
-
-// rule draws one cell of a line: in an empty cell, or over one that a layer fills. Other
-// cells of a bar have it as a tick in one of a few columns.
+// rule draws one cell of a line: in an empty cell, or over the colour of a layer that
+// fills it. Other cells show the bar alone.
 func (c *chart) rule(x, n int, look style, over bool) {
 	y := c.level(n)
 	if y < 0 {
@@ -62,17 +59,13 @@ func (c *chart) rule(x, n int, look style, over bool) {
 	switch {
 	case c.grid[cell].s == "":
 		c.set(y, x, sign, look)
-	case !over:
-	case onLayer != "" && c.grid[cell].s == c.t.full:
+	case over && onLayer != "" && c.grid[cell].s == c.t.full:
 		c.set(y, x, sign, onLayer)
-	case x%tickEvery == 0:
-		c.set(y, x, sign, look)
 	}
 }
 
 // rules draws the lines: with gaps the scheduled requests per second, or the target capacity
-// where it differs from the capacity. The bars do not hide the capacity: the operator always
-// sees how much the pods can serve.
+// where it differs from the capacity.
 func (c *chart) rules(spec loadgen.Spec) {
 	due := int(spec.PerSecond)
 	whole := spec.Shape == loadgen.Rate && float64(due) == spec.PerSecond

@@ -147,6 +147,13 @@ func TestBarsAreAsHighAsTheirNumbers(t *testing.T) {
 
 func (c *chart) checkBar(t *testing.T, name string, x int, all map[layer]int) {
 	t.Helper()
+	for y := range c.up {
+		g, of := c.grid[y*c.w+x], c.solid[y*c.w+x]
+		filled := g.st == c.t.fills[of].look && (g.s == c.t.fills[of].full || slices.Contains(c.t.eighths, g.s))
+		if crossed := c.t.over[of] != "" && g.st == c.t.over[of]; of != layerNone && !filled && !crossed {
+			t.Errorf("%s has a hole in row %d: %q", name, y, g.s)
+		}
+	}
 	seen, rows, sum, layers := map[layer]bool{}, 0, 0, 0
 	for y := range c.up {
 		if of := c.solid[y*c.w+x]; of != layerNone {

@@ -65,15 +65,17 @@ func nameCell(s *scene, k cluster.Key, many bool) cell {
 	return plainCell(s, k.Name)
 }
 
-// nameLast shortens the namespace before a name, to its first letter, and then the name in that way.
+// nameLast shortens the namespace before a name, to its first letter, or leaves it out and shortens the name in that way.
 func nameLast(way shortener) shortener {
 	return func(s string, w int, dots string) string {
 		ns, name, found := strings.Cut(s, "/")
-		if !found {
+		switch room := w - width(name) - 1; {
+		case !found:
 			return way(s, w, dots)
+		case room > width(dots):
+			return fit(ns, room, dots) + "/" + name
 		}
-		ns = fit(ns, max(1+width(dots), w-width(name)-1), dots) + "/"
-		return ns + shortened(name, max(0, w-width(ns)), dots, way)
+		return shortened(name, w, dots, way)
 	}
 }
 

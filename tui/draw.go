@@ -45,7 +45,8 @@ func (m *Model) draw() []string {
 		lines = append(lines, newRow(w).put(t.alarm, text+blank(w-width(text))).String())
 	}
 	caption := captionLines(m, w)
-	left := h - len(lines) - 1 - len(caption)
+	keys := btoi(!m.picture)
+	left := h - len(lines) - keys - len(caption)
 	if m.s.f.Replay != nil {
 		left--
 	}
@@ -54,12 +55,12 @@ func (m *Model) draw() []string {
 		lines = append(lines, text)
 		l = m.arrange(w, left-1)
 	}
-	bottom := h - 1 - len(caption)
+	bottom := h - keys - len(caption)
 	lines = fill(append(lines, m.body(w, l)...), w, bottom)
 	if m.step.waits && m.dialogs.top() == nil {
 		m.step.grace.shown(m.opts.Now())
 	}
-	return append(append(m.dialogs.draw(&m.s, lines, w, bottom), caption...), m.keyBar(w))
+	return slices.Concat(m.dialogs.draw(&m.s, lines, w, bottom), caption, []string{m.keyBar(w)}[:keys])
 }
 
 // body draws the panes as arranged, w cells wide.

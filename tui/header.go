@@ -44,7 +44,7 @@ func linkState(m *Model) (state span) {
 	switch {
 	case f.Replay != nil && f.Replay.Paused:
 		return span{t.fresh, t.paused + " replay"}
-	case f.Replay != nil:
+	case f.Replay != nil, m.picture:
 		return span{t.fresh, t.playing + " replay"}
 	case snap.Link.State == cluster.LinkLive && missing > 0:
 		return span{t.warn, t.warnSign + " in part"}

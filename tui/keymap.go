@@ -15,6 +15,8 @@ const (
 	needChange need = 1 << iota // it may be changed: not where the screen is read-only
 	needLive                    // the screen shows the present: not in a replay
 	needReplay
+	needPlaying // a replay
+	needPaused
 )
 
 // binding is a command of the operator: its keys, its action and its words. Dispatch,
@@ -70,7 +72,8 @@ func (b binding) onlyWhen(when func(*Model) bool) binding {
 func (b binding) usable(m *Model) (ok bool, why string) {
 	replay := m.s.f.Replay != nil
 	switch {
-	case b.need&needReplay != 0 && !replay:
+	case b.need&needReplay != 0 && !replay,
+		replay && b.need&needPlaying != 0 && m.s.f.Replay.Paused, replay && b.need&needPaused != 0 && !m.s.f.Replay.Paused:
 		return false, ""
 	case b.need&needLive != 0 && replay:
 		return false, "this is a replay: nothing can be switched, sent or marked"

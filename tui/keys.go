@@ -25,7 +25,7 @@ var rowKeys = []binding{
 var (
 	firstInBar = []string{"next step", "report"}
 	lastInBar  = []string{"commands", "trial", "whole trial", "zoom", "span"}
-	replayBar  = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "span", "zoom", "details"}
+	replayBar  = []string{"report", "pause", "play", "5 s", "30 s", "events", "speed", "whole trial", "span", "zoom", "details"}
 )
 
 // commonKeys are the keys that hold in every pane. If two share a letter, the first
@@ -33,7 +33,8 @@ var (
 func commonKeys() []group {
 	return []group{
 		group{"Replay", []binding{
-			bind(replayPause, "pause", "space", "pause or continue; at the end: start again", "space"),
+			bind(replayPause, "pause", "space", "pause", "space").needs(needPlaying),
+			bind(replayPause, "play", "space", "continue; at the end: start again", "space").needs(needPaused),
 			bind(seek(-seekNear), "5 s", "←", "5 s back", "left"),
 			bind(seek(seekNear), "", "→", "5 s on", "right"),
 			bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left"),
@@ -111,7 +112,7 @@ func screenKeys() group {
 		bind(openNotices, "", "M", "messages of the program", "M"),
 		bind(openRecords, "", "H", "history: the records of trials and of outages, and their reports", "H").named("records", "history", "outages", "reports"),
 		bind(send(view.RecordScreen{}), "", "V", "video: record the screen to a file beside the records (asciicast), or stop", "V").named("record", "cast", "gif"),
-		bind(send(view.SaveScreen{}), "", "P", "shot: save the screen as SVG and PNG", "P").named("shot", "screenshot"),
+		bind(send(view.SaveScreen{}), "", "P", "shot: SVG and PNG beside the records; a replay's may be in the current folder", "P").named("shot", "screenshot"),
 		bind(send(view.SaveTimeline{}), "", "E", "timeline: save it as a text file", "E"),
 		bind(redraw, "", "ctrl+l ctrl+r", "redraw the screen; its data is always live", "ctrl+l", "ctrl+r"),
 		bind(suspend, "", "ctrl+z", "suspend, unless something runs that would stop too", "ctrl+z"),

@@ -77,6 +77,7 @@ type Model struct {
 	changes    int          // changes of the data in the panes
 	inspecting view.Inspect // the last request to the session
 	rec        bool         // the screen is being recorded
+	picture    bool         // of a record: nobody presses keys
 	drawn      tea.View     // the screen after the last message
 	report     *ReportMsg   // the last requested report; nil until it arrives
 	cmd        tea.Cmd      // a command's result for the program

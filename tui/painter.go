@@ -21,6 +21,7 @@ func NewPainter(o Options) *Painter {
 	p := &Painter{}
 	o.Send, o.Now = nil, func() time.Time { return p.now }
 	p.m = New(o)
+	p.m.picture = true
 	return p
 }
 

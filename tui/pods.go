@@ -248,8 +248,12 @@ func podSign(s *scene, p *cluster.Pod) (string, style) {
 		return t.leaving, t.warn
 	case p.Phase == "Succeeded":
 		return t.dash, t.dim
+	case s.snap.PodLost(p, s.now):
+		return t.down, t.bad
 	case p.Ready:
 		return t.up, t.good
+	case p.Status == "Running":
+		return t.down, t.warn
 	}
 	return t.down, t.bad
 }

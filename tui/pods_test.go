@@ -7,6 +7,21 @@ import (
 	"lightsout/cluster"
 )
 
+// TestAPodHasTheColourOfItsWord: one that runs and is not ready yet is not red, and a lost
+// one that the API server holds for ready is not green.
+func TestAPodHasTheColourOfItsWord(t *testing.T) {
+	m, _, _ := testModel(mdxOutage(), 120, 36, Options{})
+	c, of := m.s.snap.Contents(), map[string]style{}
+	for _, p := range c.Pods {
+		changed := *p
+		changed.Ready = m.s.snap.PodLost(p, m.s.now)
+		_, of[m.s.snap.PodWord(p, m.s.now)] = podSign(&m.s, &changed)
+	}
+	if of["Running"] != m.s.t.warn || of["lost (was Running)"] != m.s.t.bad {
+		t.Errorf("the looks are %q", of)
+	}
+}
+
 // TestShortenedNamesStayApart: wherever names of machines differ, a narrow column shows it.
 func TestShortenedNamesStayApart(t *testing.T) {
 	for _, names := range [][2]string{

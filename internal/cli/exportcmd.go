@@ -50,7 +50,7 @@ func newExportCommand(o *options) *cobra.Command {
 	o.recordFlags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.size, "size", "120x36", "columns x rows of a record's screen, like `120x36`")
-	fl.DurationVar(&f.at, "at", 0, "show the moment at this `time` of the film, for a .png (default the end)")
+	fl.DurationVar(&f.at, "at", 0, "show the moment at this `time` of the film, like 12s, for a .png (default the end; --to has the recording's time)")
 	fl.Float64Var(&f.film.Speed, "speed", 1, "play this many `times` as fast")
 	fl.DurationVar(&f.film.Idle, "idle", 2*time.Second, "cut idle time to this; 0 keeps it")
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
