@@ -142,13 +142,18 @@ func (d *Down) Since(k SpanKind) time.Time {
 	return time.Time{}
 }
 
+// NotReady are the times in which the control plane found the node not Ready, but not one that ended with its object.
+func (d *Down) NotReady() []Span {
+	gone := d.First(SpanGone)
+	return slices.DeleteFunc(slices.Clone(d.Spans), func(s Span) bool {
+		return s.Kind != SpanNotReady || gone != nil && s.To.Equal(gone.From)
+	})
+}
+
 // Ready is when the control plane found the node Ready again; zero if it did not.
 func (d *Down) Ready() (at time.Time) {
-	gone := d.First(SpanGone)
-	for _, s := range d.Spans {
-		if s.Kind == SpanNotReady && !s.To.IsZero() && (gone == nil || !s.To.Equal(gone.From)) {
-			at = s.To
-		}
+	for _, s := range d.NotReady() {
+		at = latest(at, s.To)
 	}
 	return at
 }

@@ -101,9 +101,12 @@ func (o *incident) severity() (s record.Severity, why, clients string) {
 // unasked is why the requests do not show that clients noticed nothing; empty if they do.
 func (o *incident) unasked() string {
 	var all loadgen.Counts
-	hung := 0
+	hung, unasked := 0, o.tracker.Outages()
 	for _, run := range o.tracker.Runs() {
 		x := o.tracker.Run(run)
+		unasked = slices.DeleteFunc(unasked, func(p loadgen.PowerOff) bool {
+			return x.To.After(p.Off) && (p.Returned.IsZero() || x.From.Before(p.Returned))
+		})
 		hung += x.Hung(o.tracker.Outages()).Cancelled
 		all.Add(x.Counts(0))
 	}
@@ -115,6 +118,8 @@ func (o *incident) unasked() string {
 		return "lightsout had forgotten requests"
 	case o.waiting():
 		return "requests had not ended"
+	case len(unasked) > 0:
+		return "lightsout sent no requests during an outage"
 	case hung > 0:
 		return "requests hung until lightsout ended them"
 	case all.OK == 0:

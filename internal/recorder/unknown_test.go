@@ -89,15 +89,17 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 		hung   time.Duration
 		want   record.Severity
 		why    string
+		late   int // requests after the return
 	}{
-		"none":                 {loadgen.ClassUnsent, 0, 0, 0, unknown, "lightsout sent no requests"},
-		"all unsent":           {loadgen.ClassUnsent, 0, 60, 0, unknown, "lightsout did not send requests all the time"},
-		"many unsent":          {loadgen.ClassUnsent, 30, 30, 0, unknown, "lightsout did not send requests all the time"},
-		"one unsent":           {loadgen.ClassUnsent, 60, 1, 0, unnoticed, ""},
-		"all ended by us":      {loadgen.ClassCancelled, 0, 60, 0, unknown, "too few requests were answered"},
-		"one ended by us":      {loadgen.ClassCancelled, 60, 1, 0, unnoticed, ""},
-		"no way to send":       {loadgen.ClassLocal, 30, 30, 0, unknown, "lightsout could not send requests (through the bastion: refused)"},
-		"one hung until ended": {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown, "requests hung until lightsout ended them"},
+		"none":                  {loadgen.ClassUnsent, 0, 0, 0, unknown, "lightsout sent no requests", 0},
+		"all unsent":            {loadgen.ClassUnsent, 0, 60, 0, unknown, "lightsout did not send requests all the time", 0},
+		"many unsent":           {loadgen.ClassUnsent, 30, 30, 0, unknown, "lightsout did not send requests all the time", 0},
+		"one unsent":            {loadgen.ClassUnsent, 60, 1, 0, unnoticed, "", 0},
+		"all ended by us":       {loadgen.ClassCancelled, 0, 60, 0, unknown, "too few requests were answered", 0},
+		"one ended by us":       {loadgen.ClassCancelled, 60, 1, 0, unnoticed, "", 0},
+		"no way to send":        {loadgen.ClassLocal, 30, 30, 0, unknown, "lightsout could not send requests (through the bastion: refused)", 0},
+		"one hung until ended":  {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown, "requests hung until lightsout ended them", 0},
+		"only after the return": {loadgen.ClassOK, 0, 0, 0, unknown, "lightsout sent no requests during an outage", 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
@@ -114,7 +116,9 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 				s.look(1)
 			}
 			delete(s.down, "n2")
-			s.look(15)
+			s.look(3)
+			s.answers(tc.late)
+			s.look(12)
 			if got := s.only(tc.want).Unplanned.Why; got != tc.why {
 				t.Errorf("it is unknown since %q", got)
 			}

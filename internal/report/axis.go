@@ -24,9 +24,7 @@ func axisOf(r *record.Record) axis {
 		a.from = min(a.from, r.Seconds[0].At.Sub(base(r)).Seconds())
 		a.to = max(a.to, r.Seconds[n-1].At.Sub(base(r)).Seconds()+1)
 	}
-	if !(a.to-a.from >= 10) {
-		a.to = a.from + 10
-	}
+	a.to = max(a.to, a.from+10)
 	return a
 }
 

@@ -109,17 +109,13 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("pace", clean(s.Pace))
 		set("API server", clean(s.Server))
 		set("took", lengthOf(s))
-		set("requests", ledgerWord(s.Ledger))
+		set("requests", fmt.Sprintf("%d, %s", s.Ledger.Scheduled, map[bool]string{true: "all accounted for", false: "NOT all accounted for"}[s.Ledger.Balanced && s.Ledger.Adds()]))
 		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
 			set("STILL OFF", clean(strings.Join(s.LeftOff, ", ")))
 		}
 	}
 	return m
-}
-
-func ledgerWord(l record.Ledger) string {
-	return fmt.Sprintf("%d, %s", l.Scheduled, map[bool]string{true: "all accounted for", false: "NOT all accounted for"}[l.Balanced && l.Adds()])
 }
 
 // nodesNamed is the largest number of nodes that skewWord names.

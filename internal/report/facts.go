@@ -42,13 +42,10 @@ func factsOf(r *record.Record) []Facts {
 	if len(out) == 0 {
 		out = wholeRecord(r)
 	}
-	for i := range out {
-		out[i].over = cmp.Or(out[i].To, r.End)
-	}
 	pods := podsIn(r)
 	readings := readingsOf(r, pods)
 	for i := range out {
-		out[i].pods = pods
+		out[i].over, out[i].pods = cmp.Or(out[i].To, r.End), pods
 		pods.evict(r, out[i].Nodes)
 		out[i].Clients = clientsOf(r, out, i)
 		out[i].Workloads = workloadsOf(r, &out[i], pods, readings)

@@ -124,7 +124,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 30, 600)
 			lose(r, 0, 30, 300)
 			lose(r, 3, 300, 600)
-		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed: 570 × reset); 0 of 6 pods were available at the lowest, and 3 were missing when the record ended; k8s2 was still off when the record ended."},
+		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed: 570 × reset); 0 of 6 pods were available at the lowest (pods missing for at least 9m30s), and 3 were missing when the record ended; k8s2 was still off when the record ended."},
 		"a machine that is on again, whose node boots": {func(r *record.Record) {
 			silence(r)
 			off(r, 590)
@@ -165,7 +165,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Events[len(r.Events)-1].Subject = "other"
 			counts(r, 26.1, "6/6", "5/6")
 			counts(r, 30.1, "5/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/other were available at the lowest, and 3 were missing when the record ended; 5 of 6 of default/web (for 4.0 s)."},
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m34s), and 3 were missing when the record ended; 5 of 6 of default/web (for 4.0 s)."},
 		"a rollout after the return": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
@@ -486,6 +486,18 @@ func TestTheTableOfNodesHasTheDeletionOfAnObject(t *testing.T) {
 	down(r, "k8s2", outage.SpanGone, 50, 90)
 	s := nodesTable(r, factsOf(r))
 	if got := fmt.Sprint(s.grid()); !strings.Contains(got, "object deleted") || !strings.Contains(got, "T+00:30.0") {
+		t.Error(got)
+	}
+}
+
+// A node that is NotReady again for a moment after its return was Ready twice.
+func TestTheTableOfNodesHasAFlap(t *testing.T) {
+	r := bare()
+	signs(r, 20, "k8s2", view.SignSilent)
+	down(r, "k8s2", outage.SpanNotReady, 25, 53.8)
+	down(r, "k8s2", outage.SpanSilent, 23, 57)
+	down(r, "k8s2", outage.SpanNotReady, 59.7, 60)
+	if got := rowsOf(nodesTable(r, factsOf(r))); !strings.Contains(got, "|T+00:33.8, NotReady again for 0.3 s at T+00:39.7|40 s") {
 		t.Error(got)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,7 +39,7 @@ func nodesTable(r *record.Record, all []Facts) section {
 		}
 		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
 			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),
-			instant(r, n.Since(outage.SpanGone)), instant(r, n.Booted), instant(r, n.Ready()), length)
+			instant(r, n.Since(outage.SpanGone)), instant(r, n.Booted), readyOf(r, n), length)
 	}
 	for _, n := range nodesIn(all) {
 		row(&n, "")
@@ -54,6 +55,19 @@ func nodesTable(r *record.Record, all []Facts) section {
 		t.Items = append(t.Items, cell{"It is unknown whether the machine failed or only its network: no power API reported " + named(unknown) + " off in this record, and the boot ID tells only after the return.", warning})
 	}
 	return t
+}
+
+// readyOf is when a node was Ready, and each time that it was NotReady again after that.
+func readyOf(r *record.Record, n *NodeFacts) string {
+	said := none
+	for i, s := range n.NotReady() {
+		if i == 0 {
+			said = instant(r, s.To)
+		} else {
+			said += ", NotReady again for " + seconds(lasts(r, s.From, cmp.Or(s.To, r.End))) + " at " + instant(r, s.From)
+		}
+	}
+	return said
 }
 
 // returned tells a node whose machine booted from one whose machine most likely ran on: that reports
@@ -113,6 +127,7 @@ func some(n int) string { return given(n, itoa) }
 
 func podsTable(r *record.Record, all []Facts) section {
 	t := section{ID: "pods", Title: "Workloads, the worst first"}
+	t.say(plain, "Pods are missing as Kubernetes counts them: those on a node that is silent were lost up to "+gracePeriod+" earlier.")
 	t.figures("outage")
 	t.columns("workload")
 	t.figures("available at the lowest", "missing from", "until", "for", "without a node")
@@ -124,12 +139,10 @@ func podsTable(r *record.Record, all []Facts) section {
 		for _, w := range all[i].Workloads {
 			lowest, length, pending := w.count(itoa(w.Of)), none, some(w.Pending)
 			var from, until []string
-			var sum float64
 			for _, l := range w.lacks {
-				sum += lasts(r, l.from, l.to)
 				from, until = append(from, instant(r, l.from)), append(until, instant(r, l.to))
 			}
-			if w.least() != "" {
+			if w.After.IsZero() && len(from) > 0 && !w.From.IsZero() {
 				from[0] += " or before"
 			}
 			if w.AtEnd > 0 {
@@ -138,8 +151,8 @@ func podsTable(r *record.Record, all []Facts) section {
 			if w.unseen() {
 				lowest = "not seen"
 			}
-			if _, known := w.lasted(); known && !w.Hidden {
-				length = w.least() + seconds(sum)
+			if s, known := w.lasted(r); known {
+				length = w.least() + seconds(s)
 			}
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)

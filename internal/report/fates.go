@@ -229,13 +229,10 @@ func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
 			}
 		}
 	}
-	switch {
-	case len(victims) == 0:
+	if len(victims) == 0 {
 		return ""
-	case len(by) == 0:
-		return itoa(len(victims)) + " preempted"
 	}
-	return itoa(len(victims)) + " preempted by " + text.List(slices.Sorted(maps.Keys(by)))
+	return strings.TrimSuffix(itoa(len(victims))+" preempted by "+text.List(slices.Sorted(maps.Keys(by))), " by ")
 }
 
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
@@ -255,8 +252,9 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 
 // Fates of pods on nodes that were down: of those of a StatefulSet that were deleted, and of those that were not.
 const (
-	hangs = "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
-	kept  = "not deleted before the return"
+	hangs  = "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
+	kept   = "not deleted before the return"
+	awaits = "not deleted when the record ended"
 )
 
 // fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
@@ -284,7 +282,7 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 	case w.Hidden: // perhaps nobody saw it
 		return ""
 	case slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.To.IsZero() }):
-		return "not deleted when the record ended" + tolerated(lost, ": ")
+		return awaits + tolerated(lost, ": ")
 	}
 	return kept + tolerated(lost, ": ")
 }

@@ -64,12 +64,12 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		want    []string
 	}{
 		"deleted": {350, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|all 2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|all 2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
 			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
 		}},
 		"back before that": {0, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|all 2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|all 2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
 			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
 		}},
@@ -172,7 +172,7 @@ func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	lose(r, 5, 60, 390)
 	counts(r, 390, "5/6", "6/6")
 	want := "T+00:00.0|default/web|5 of 6|T+00:40.0|T+06:10.0|330 s\n" +
-		"T+00:00.0|shop/web|already 0 of 3 before|T-00:19.0 or before|3 pods when the record ended|–"
+		"T+00:00.0|shop/web|already 0 of 3 before|T-00:19.0 or before|3 pods when the record ended|at least 599 s"
 	if got := rowsOf(podsTable(r, factsOf(r))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -35,6 +35,9 @@ func loadOf(s *record.Summary) section {
 			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
 			windows(l.ErrorWindows), later(l.LaterFailures), after, some(l.HungUntilEnded()))
 	}
+	if s.Ledger.Unsent > 0 {
+		t.say(plain, "lightsout did not send unsent requests when they were due: it was late, or had as many in flight as it may have. "+record.RequestsFile+" has the reason of each.")
+	}
 	return t
 }
 

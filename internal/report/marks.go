@@ -142,7 +142,7 @@ func (all *entries) add(e view.Event, at, gap float64) {
 		if o.Lane != e.Lane {
 			continue
 		}
-		if chained && o.goesOn(subject, from) && (rises(o.from, o.to) == rises(from, to) || at-o.Until < joinGap) {
+		if chained && slices.Equal(o.Subjects, []string{subject}) && o.to == from && (rises(o.from, o.to) == rises(from, to) || at-o.Until < joinGap) {
 			e.From = o.from
 			o.Text = clean(e.Sentence())
 			o.Until, o.to, o.Level = at, to, max(o.Level, e.Level)
@@ -166,11 +166,6 @@ func (all *entries) add(e view.Event, at, gap float64) {
 		n.from, n.to, n.least = from, to, to
 	}
 	*all = append(*all, n)
-}
-
-// goesOn reports whether the entry tells a count of the subject alone, which is that now.
-func (e *entry) goesOn(subject, count string) bool {
-	return len(e.Subjects) == 1 && e.Subjects[0] == subject && e.to == count
 }
 
 // rises reports whether a count, "3" or "3/6", becomes more.

@@ -38,8 +38,10 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
 		add(whatOf(r, f), f.Clients.text(len(all) > 1), beforeOf(f), podsOf(r, f), still(r, f.Nodes))
-		if len(f.Workloads) > 0 && f.Workloads[0].Why != "" && f.Workloads[0].lost() > 0 {
-			add("Why pods of " + clean(f.Workloads[0].Key.String()) + " were missing: " + f.Workloads[0].Why)
+		for i, w := range f.Workloads {
+			if (i == 0 || w.Key == r.Deployment()) && w.Why != "" && w.lost() > 0 {
+				add("Why pods of " + clean(w.Key.String()) + " were missing: " + w.Why)
+			}
 		}
 	}
 	if n := len(all) - outagesMost; n > 0 {
@@ -205,20 +207,13 @@ func podsOf(r *record.Record, f *Facts) string {
 	if w.unseen() {
 		return "lightsout did not see how many of " + pods + " were available at the lowest"
 	}
-	said := []string{w.count(pods) + " were available at the lowest" + w.length(r, " (pods missing for %s)")}
+	said := []string{w.count(pods) + " were available at the lowest" + w.length(r, " (pods missing for %s)", ", and %d "+text.Noun(w.AtEnd, "was", "were")+" missing "+strings.ReplaceAll(atEnd(r), "%", "%%"))}
 	if w.already() {
 		said[0] = fmt.Sprintf("%d of %s were available already before", w.Before, pods)
 	}
 	lost := slices.DeleteFunc(slices.Clone(f.Workloads[1:]), func(w Workload) bool { return w.lacked() == 0 })
 	for _, w := range lost[:min(len(lost), workloadsMost-1)] {
-		length := w.length(r, " (for %s)")
-		switch {
-		case w.already():
-			length = ""
-		case w.AtEnd > 0:
-			length = fmt.Sprintf(" (%d still missing)", w.AtEnd)
-		}
-		said = append(said, w.count(itoa(w.Of)+w.of())+length)
+		said = append(said, w.count(itoa(w.Of)+w.of())+w.length(r, " (for %s)", ", %d still missing"))
 	}
 	lost = slices.DeleteFunc(lost, func(w Workload) bool { return w.already() })
 	return strings.Join(moreLost(said, len(lost)-(workloadsMost-1)), "; ")
@@ -248,22 +243,30 @@ func (w *Workload) most() string {
 	return ""
 }
 
-// length is for how long pods lacked, in the form of lasting, or how many still did.
-func (w *Workload) length(r *record.Record, lasting string) string {
-	switch d, known := w.lasted(); {
-	case w.AtEnd > 0:
-		return fmt.Sprintf(", and %d %s missing %s", w.AtEnd, text.Noun(w.AtEnd, "was", "were"), atEnd(r))
-	case known && w.lacked() > 0 && !w.Hidden:
-		return fmt.Sprintf(lasting, w.least()+lasted(d))
+// length is for how long pods lacked, and how many still did when the record ended, each in its form.
+func (w *Workload) length(r *record.Record, lasting, still string) (said string) {
+	if s, known := w.lasted(r); known && w.lost() > 0 {
+		said = fmt.Sprintf(lasting, w.least()+lasted(time.Duration(s*float64(time.Second))))
 	}
-	return ""
+	if w.AtEnd > 0 && !w.already() {
+		said += fmt.Sprintf(still, w.AtEnd)
+	}
+	return said
+}
+
+// lastSight is when lightsout saw the cluster last.
+func lastSight(r *record.Record) time.Time {
+	if all := apiLost(r); len(all) > 0 && all[len(all)-1].to.IsZero() {
+		return all[len(all)-1].from
+	}
+	return r.End
 }
 
 // atEnd is when lightsout saw the cluster last: at the record's end, or before if the API
 // server did not answer any more.
 func atEnd(r *record.Record) string {
-	if all := apiLost(r); len(all) > 0 && all[len(all)-1].to.IsZero() {
-		return "when lightsout last saw the cluster, at " + clock(all[len(all)-1].from)
+	if at := lastSight(r); !at.Equal(r.End) {
+		return "when lightsout last saw the cluster, at " + clock(at)
 	}
 	for i := range slices.Backward(r.Events) {
 		if e := &r.Events[i]; e.Change == cluster.ChangeCordon && e.To == "schedulable" && r.End.Sub(e.Seen) < atZero {

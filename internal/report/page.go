@@ -78,9 +78,6 @@ func (p *page) fromSummary(r *record.Record) {
 	s := r.Summary
 	p.About = clean(s.About)
 	p.Verdict = judged(s)
-	if s.Unplanned != nil && severityMeans(s.Unplanned) != "" {
-		p.Why = append(p.Why, severityMeans(s.Unplanned))
-	}
 	p.Why = append(p.Why, reasonsFor(s)...)
 	p.Loud = append(p.Loud, loud(s)...)
 	for _, f := range [][2]string{{"cluster", s.Cluster}, {"API server", s.Server}, {"deployment", s.Deployment}} {
@@ -91,6 +88,7 @@ func (p *page) fromSummary(r *record.Record) {
 	began := "began"
 	if s.Unplanned != nil {
 		began = "noticed"
+		p.Why = slices.Insert(p.Why, 0, severityMeans(s.Unplanned))
 	}
 	p.fact(began, utc(s.Started))
 	p.zero(r, s.Zero)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 )
 
@@ -52,10 +53,7 @@ func (d *drawing) scale(top, each int, zero, unit float64) {
 
 // per describes the time of one column.
 func per(size int) string {
-	if size == 1 {
-		return "in each second"
-	}
-	return fmt.Sprintf("in each %d s", size)
+	return "in each " + strings.TrimPrefix(text.Count(size, "second", "seconds"), "1 ")
 }
 
 // layers draws the requests in the service, one layer on top of the other.
@@ -94,8 +92,7 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 
 // service draws the requests in the service, with failures below zero.
 func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
-	top, fails := 1, 0
-	sampled := false
+	top, fails, sampled := 1, 0, false
 	for _, b := range bins {
 		if b.Sampled {
 			sampled = true
@@ -128,7 +125,8 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 		d.labels(all, zero, unit)
 	}
 	d.failures(bins, size, classes, zero, fails)
-	d.baseline(bins, zero)
+	d.line("unsampled", plotLeft, zero, plotRight, zero) // where the gauge was not read
+	d.steps(bins, "baseline", zero, 1, func(b bin) (int, bool) { return 0, b.Sampled })
 	d.y += panelGap
 }
 
@@ -219,12 +217,6 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 	}
 	d.printf(`</g>`)
 	d.y = zero + failedHeight + 5
-}
-
-// baseline is zero: whole where the gauge was read, dotted where it was not.
-func (d *drawing) baseline(bins []bin, zero float64) {
-	d.line("unsampled", plotLeft, zero, plotRight, zero)
-	d.steps(bins, "baseline", zero, 1, func(b bin) (int, bool) { return 0, b.Sampled })
 }
 
 // strip draws a low panel with one value a column, of bars that have these

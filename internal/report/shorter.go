@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,6 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	}
 	t.columns("change", "then")
 	t.figures("forecast", "observed")
-	s := r.Summary
 	at := func(phase string) (float64, bool) { return lastSeen(c.phases, phase) }
 	add := func(change, then string, forecast, observed float64) {
 		if observed-forecast >= 1 {
@@ -35,7 +35,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	}
 	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && noticed(s, all) && len(worst) > 0 && worst[0].Lowest > 0 {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && (severityUnknown(r) || all[0].Clients.Failed+all[0].Clients.Hung > 0) && len(worst) > 0 && worst[0].Lowest > 0 {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
 	}
 	tainted, marked := at(view.PhaseTainted)
@@ -50,8 +50,11 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	for _, w := range all[0].Workloads {
 		n, ready := c.awaiting(&w, all[0].pods)
 		short, change := cluster.Lacks(w.reported), "keep room for %s of %s (%s) on other nodes"
-		if cluster.RulesBlock(w.reported) {
+		switch {
+		case cluster.RulesBlock(w.reported):
 			short, change = cluster.Rules(w.reported), "let %s of %s run on other nodes: loosen their %s"
+		case len(short) == 0: // the nodes that are left are no place for them
+			short, change = []string{"another worker"}, "keep room for %s of %s on %s"
 		}
 		name := clean(w.Key.String())
 		change, then := fmt.Sprintf(change, text.Count(n, "more pod", "more pods"), name, text.List(short)), availableOf([]string{name})
@@ -63,10 +66,17 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 			add(change, then, evicted+restored-*ready.Observed, restored)
 		}
 	}
-	for _, fate := range []string{hangs, kept} {
+	for _, fate := range []string{hangs, kept, awaits} {
 		if names := withFate(all[0].Workloads, fate); len(names) > 0 {
 			t.Items = append(t.Items, cell{Text: fmt.Sprintf(advices[fate], text.List(few(names, "more")))})
 		}
+	}
+	nodes := slices.DeleteFunc(slices.Clone(all[0].Nodes), func(n NodeFacts) bool { // shut down without a drain
+		return n.Cause != causeShutdown || n.drained.Before(n.From) || c.shutdowns[n.Node]
+	})
+	if len(nodes) > 0 && len(worst) > 0 && worst[0].lost() > 0 {
+		t.Items = append(t.Items, cell{Text: "Drain " + named(nodes) + " before the shutdown: new pods of " + clean(worst[0].Key.String()) + " then come while the node still runs, where others have room. " +
+			"With " + shutdownGrace + " in the kubelet's configuration, Services learn of a shutdown at once."})
 	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
 	case partly && len(t.Rows) == 0:
@@ -102,13 +112,14 @@ func availableOf(workloads []string) string {
 var advices = map[string]string{
 	hangs: "New pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
 		cluster.TaintOutOfService + ": unless their volumes keep them on it.",
-	kept: "New pods of %s come before the node is back if they tolerate its taints for less time, and if other nodes have room.",
+	kept:   "New pods of %s come before the node is back if they tolerate its taints for less time, and if other nodes have room.",
+	awaits: "The pods of %s waited for their tolerationSeconds when the record ended: what less would have given was not seen.",
 }
 
 // withFate names the workloads whose lost pods had a fate. A StatefulSet gets no new pods sooner by deleting old ones.
 func withFate(all []Workload, fate string) (names []string) {
 	for _, w := range all {
-		if strings.Contains(w.Why, fate) && (fate == hangs || w.Kind == cluster.KindDeployment) {
+		if strings.Contains(w.Why, fate) && (fate != kept || w.Kind == cluster.KindDeployment) {
 			names = append(names, clean(w.Key.String()))
 		}
 	}
@@ -125,14 +136,6 @@ func (c *causes) awaiting(w *Workload, all *pods) (n int, ready *view.Phase) {
 		}
 	}
 	return n, back(w.To)
-}
-
-// noticed reports whether clients may have noticed the first outage.
-func noticed(s *record.Summary, all []Facts) bool {
-	if s.Unplanned != nil {
-		return s.Unplanned.Severity != record.SeverityUnnoticed
-	}
-	return all[0].Clients.Failed+all[0].Clients.Hung > 0
 }
 
 // lastFall is when the last node went down before a time, in seconds from base; 0 if none did.

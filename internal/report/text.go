@@ -71,6 +71,7 @@ func between(p *[2]float64) string {
 
 // seconds writes a length of time in seconds, with a tenth below 100.
 func seconds(s float64) string {
+	s = math.Round(s*10) / 10 // as offset
 	if math.Abs(s) >= 100 || s == math.Trunc(s) {
 		return fmt.Sprintf("%.0f s", s)
 	}

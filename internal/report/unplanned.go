@@ -103,16 +103,22 @@ func apiSilence(s interval) string {
 	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from)) + " from " + clock(s.from) + " UTC"
 }
 
-// severities are the words of a recorded outage, in the place of a verdict, with what they mean if the
-// opening does not tell it.
-var severities = map[record.Severity]struct {
+// severity is the word for a recorded outage, in the place of a verdict, with what it means; empty: why it is unknown.
+type severity struct {
 	word  cell
 	means string
-}{
+}
+
+var severities = map[record.Severity]severity{
 	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests failed while none succeeded for at least 3 s, or since"},
 	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests failed"},
-	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, ""},
+	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, "no request failed"},
 	record.SeverityUnknown:   {cell{"UNKNOWN", warning}, ""},
+}
+
+// severityOf is the severity of a recorded outage, an unknown one if the record has another.
+func severityOf(u *record.Unplanned) severity {
+	return cmp.Or(severities[u.Severity], severities[record.SeverityUnknown])
 }
 
 // judged is the verdict of a trial, or the severity of a recorded outage.
@@ -120,15 +126,13 @@ func judged(s *record.Summary) cell {
 	if s.Unplanned == nil {
 		return verdictOf(s.Verdict)
 	}
-	return cmp.Or(severities[s.Unplanned.Severity].word, severities[record.SeverityUnknown].word)
+	return severityOf(s.Unplanned).word
 }
 
-// severityMeans explains the severity of a recorded outage; empty if the opening does.
+// severityMeans explains the severity of a recorded outage.
 func severityMeans(u *record.Unplanned) string {
-	if u.Severity == record.SeverityUnknown {
-		return clean(u.Why) + ": what clients noticed is unknown"
-	}
-	return severities[u.Severity].means
+	s := severityOf(u)
+	return s.word.Text + ", because " + cmp.Or(s.means, clean(u.Why)+": what clients noticed is unknown")
 }
 
 // zeroOf names the zero of the clock.

@@ -161,7 +161,7 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		"kept away by a rule": {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match pod topology spread constraints.",
 			"let 2 more pods of default/web run on other nodes: loosen their pod topology spread constraints"},
 		"bound to its volume": {402, 402, gpu[:len(gpu)-1] + ", 1 node(s) didn't match PersistentVolume's node affinity.", ""},
-		"no word of room":     {402, 402, "0/3 nodes are available: 3 node(s) had untolerated taint(s).", ""},
+		"no word of room":     {402, 402, "0/3 nodes are available: 3 node(s) had untolerated taint(s).", "keep room for 2 more pods of default/web on another worker"},
 	} {
 		r := bare()
 		off(r, 400)
@@ -204,5 +204,21 @@ func TestTheOpeningNamesWhatLostPods(t *testing.T) {
 		if strings.Contains(said, "more workload") != more || strings.Count(said, "default/shop-") != 5 {
 			t.Errorf("%d: %s", lost, said)
 		}
+	}
+}
+
+// The worst workload is the one whose pods were missing for longest, all together.
+func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
+	r := bare()
+	off(r, 400)
+	for s, to := range map[float64]string{1: "16/16", 66: "5/16", 115: "16/16"} {
+		counts(r, s, "", to)
+	}
+	for s, to := range map[float64]string{1: "1/1", 66: "0/1", 70: "1/1"} {
+		counts(r, s, "", to)
+		r.Events[len(r.Events)-1].Subject = "controller"
+	}
+	if said := opening(r, factsOf(r))[0]; !strings.Contains(said, "5 of 16 pods of default/web were available at the lowest (pods missing for 49 s); 0 of 1 of default/controller (for 4.0 s)") {
+		t.Error(said)
 	}
 }

@@ -21,6 +21,9 @@ type Workload struct {
 	Lowest, Of, AtEnd, Before int
 	After, From, To           time.Time
 	lacks                     []interval
+	// missing is the sum of the times for which pods lacked, until counted: the end of the record at last.
+	missing time.Duration
+	counted time.Time
 	// only is the node that all of several pods were on; empty if they were on more.
 	only string
 	// Hidden: lightsout did not see the cluster for a part of the outage, so Lowest may have been
@@ -55,17 +58,17 @@ func (w *Workload) count(of string) string {
 // unseen reports whether pods may have lacked, and lightsout saw none that did.
 func (w *Workload) unseen() bool { return w.Hidden && w.lacked() == 0 }
 
-// lasted is for how long pods lacked; false: unknown, or they still did when the record ended.
-func (w *Workload) lasted() (d time.Duration, known bool) {
+// lasted is for how many seconds pods lacked, as the offsets tell it; false: unknown.
+func (w *Workload) lasted(r *record.Record) (s float64, known bool) {
 	for _, l := range w.lacks {
-		d += l.to.Sub(l.from)
+		s += lasts(r, l.from, cmp.Or(l.to, w.counted))
 	}
-	return d, len(w.lacks) > 0 && w.AtEnd == 0
+	return s, len(w.lacks) > 0 && !w.Hidden
 }
 
-// least stands before a length of time that may have been longer, as nobody saw it begin.
+// least stands before a length of time that may have been longer, as nobody saw it begin, or end.
 func (w *Workload) least() string {
-	if !w.From.IsZero() && w.After.IsZero() {
+	if !w.From.IsZero() && w.After.IsZero() || w.AtEnd > 0 {
 		return "at least "
 	}
 	return ""
@@ -124,6 +127,7 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 			if slices.ContainsFunc(blind, func(s interval) bool { return s.from.Before(w.From) && s.to.After(w.After) }) {
 				w.After = time.Time{}
 			}
+			w.lack(w.AtEnd, w.Of, lastSight(r), true) // as nobody saw it end
 			w.Why = w.because(r, f, all)
 			out = append(out, w)
 		}
@@ -132,17 +136,11 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 	return out
 }
 
-// worse orders workloads: by the part of their pods that the outage left, then by for how long some lacked.
-// What lacked before comes last.
+// worse orders workloads: by for how long how many pods lacked, then by the part of their pods that the outage
+// left. What lacked before comes last.
 func worse(a, b Workload) int {
-	length := func(w Workload) time.Duration {
-		if d, known := w.lasted(); known {
-			return d
-		}
-		return math.MaxInt64 * time.Duration(min(w.AtEnd, 1))
-	}
 	last := map[bool]int{true: 1}
-	return cmp.Or(last[a.already()]-last[b.already()], a.Lowest*max(b.Before, 1)-b.Lowest*max(a.Before, 1), cmp.Compare(length(b), length(a)), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	return cmp.Or(last[a.already()]-last[b.already()], cmp.Compare(b.missing, a.missing), a.Lowest*max(b.Before, 1)-b.Lowest*max(a.Before, 1), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
 }
 
 // read follows the readings; false: they tell nothing of the outage. Pods that somebody scaled away
@@ -206,6 +204,7 @@ func (w *Workload) since(n int, at time.Time) {
 // lack adds that n of so many pods lacked from a time on. After the outage a lack may end, and none
 // begins.
 func (w *Workload) lack(n, of int, at time.Time, late bool) {
+	w.missing, w.counted = w.missing+time.Duration(w.AtEnd)*at.Sub(latest(w.counted, w.From)), at
 	if late && w.AtEnd == 0 {
 		return
 	}

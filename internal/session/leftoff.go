@@ -129,20 +129,18 @@ func listed(title string, nodes []string, note func(node string) string) (lines 
 }
 
 // settleReading tells the journal of a machine that its driver proves on or off: it may be on again, or off
-// by a request that was carried out late, unless an annotation names who has switched it off.
+// by a request that was carried out late, unless an annotation names who has switched it off. Another program may
+// have told the journal already.
 func (m *machines) settleReading(node string, r power.Reading) {
 	seen, ok := m.opt.Fleet.Evidence(m.bindings[node], r)
 	_, left := m.leftOff[node]
 	if !ok || !left && (r.State == power.On || len(m.notes(node)) > 0) {
 		return
 	}
-	changed, err := m.opt.Journal.Saw(seen)
-	if err != nil {
+	if _, err := m.opt.Journal.Saw(seen); err != nil {
 		m.warn(view.LanePower, node, err.Error())
 	}
-	if changed {
-		m.readLeftOff()
-	}
+	m.readLeftOff()
 }
 
 // sayPlanned reports the machines that somebody else switches off by plan. was is the snapshot before.
@@ -193,7 +191,7 @@ func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 		if !over && answer == outage.CantTell && (was == nil || l.Before.Seen(was.Boot(was.Node(name))) != outage.CantTell) {
 			m.warn(view.LanePower, name, l.CantTell(s.Boot(n)))
 		}
-		settled = settled || over
+		settled = true // perhaps by another program
 	}
 	if settled {
 		m.readLeftOff()

@@ -106,6 +106,27 @@ func TestTheQuestionNamesNoOutageOfOthersThatIsOver(t *testing.T) {
 	x.waitEnd()
 }
 
+// Another program with the same journal may see a machine on first: the screen does not list it as off.
+func TestTheScreenReadsWhatAnotherProgramHasSettled(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	x := startSession(t, dir, b, session.Options{})
+	x.press(power.ActionOff, "yes", "kube-node3")
+	x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	b.mu.Lock() // no poll is answered meanwhile
+	other := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
+	defer other.Close()
+	on := power.Machine{Driver: "board", ID: "switch-kube-node3", Name: "kube-node3"}
+	if changed, err := other.Saw(power.Seen{Node: power.NodeRef{Name: "kube-node3"}, Machine: &on, State: power.On, Proof: power.Proven, RequestedAt: time.Now()}); err != nil || !changed {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+	b.state["kube-node3"] = power.On
+	b.mu.Unlock()
+	x.frame("it is on", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff })
+	x.Send(view.AskQuit{})
+	x.waitEnd()
+}
+
 // unanswered is a board whose readings wait until the channel is closed.
 type unanswered struct {
 	*board
