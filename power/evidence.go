@@ -88,6 +88,8 @@ type evidence struct {
 	// off: since the last request it was seen off, and not on after that.
 	proven time.Time
 	off    bool
+	// on is when it was last seen on, with no request since.
+	on time.Time
 	// seenBy is when the answer was there that showed it off.
 	seenBy time.Time
 }
@@ -115,6 +117,9 @@ func stateOf(requests []*request) (e evidence) {
 		case s.state == On && s.proof == Proven && !s.at.Before(e.seenBy):
 			e.settle(func(r *request) bool { return e.carriedOutBy(r, s.at) })
 			e.off = false
+			if len(e.open) == 0 {
+				e.on = s.at
+			}
 		case s.state == Off:
 			e.seenOff(s)
 		}
@@ -127,7 +132,7 @@ func stateOf(requests []*request) (e evidence) {
 
 // request adds a request. The machine may be off already, if that was presumed.
 func (e *evidence) request(r *request) {
-	e.open, e.last, e.off = append(e.open, r), r, false
+	e.open, e.last, e.off, e.on = append(e.open, r), r, false, time.Time{}
 }
 
 // seenOff adds that the machine was off. If it was on again before, its last request, also a refused one that nobody
@@ -195,7 +200,7 @@ func (e *evidence) left() LeftOff {
 		of = []*request{e.last}
 	}
 	last := of[len(of)-1]
-	out := LeftOff{Entry: of[0].Entry, Stands: e.standing(), Before: e.before(last), Until: e.mayGoOff(), Arrival: last.arrival}
+	out := LeftOff{Entry: of[0].Entry, Stands: e.standing(), Before: e.before(last), Until: e.mayGoOff(), WasOn: e.on, Arrival: last.arrival}
 	for _, r := range of {
 		out.Cluster.UID = cmp.Or(out.Cluster.UID, r.Cluster.UID)
 	}

@@ -43,6 +43,8 @@ type LeftOff struct {
 	// time, and Until when that can't be carried out any more if it was not seen.
 	Before outage.Before
 	Until  time.Time
+	// WasOn is when it was last seen on after that request was over; zero if it was not.
+	WasOn time.Time
 	// Arrival is that of the last request.
 	Arrival Arrival
 }

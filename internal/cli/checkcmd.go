@@ -118,7 +118,7 @@ func printRows(out io.Writer, rows []checkRow) {
 			lines = append(lines, []string{"", "", "→ " + r.Todo})
 		}
 	}
-	printLines(out, append(table(strings.ToUpper(rows[0].Area), lines), ""))
+	printLines(out, append(table(strings.ToUpper(rows[0].Area), lines), "")...)
 }
 
 // joinWorking puts what works of one node into one row, so that many nodes can

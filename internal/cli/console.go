@@ -78,7 +78,7 @@ func (c *console) events(e *session.Session) {
 		if c.lanes != nil && !slices.Contains(c.lanes, ev.Lane) {
 			continue
 		}
-		fmt.Fprintln(c.out, terminal.EventLine(ev))
+		printLines(c.out, terminal.EventLine(ev))
 	}
 }
 
@@ -86,9 +86,7 @@ func (c *console) events(e *session.Session) {
 // the answer is no, or if there is no one to ask. It waits even if the session asks no more:
 // then the answer counts for nothing.
 func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
-	for _, line := range questionLines(q) {
-		fmt.Fprintln(c.out, line)
-	}
+	printLines(c.out, questionLines(q)...)
 	choice := q.Choices[min(1, len(q.Choices)-1)]
 	if q.Kind == view.QuestionDrain && c.in == nil { // nobody can answer: the node is left on
 		choice = q.Choices[len(q.Choices)-1]

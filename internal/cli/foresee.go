@@ -13,16 +13,16 @@ import (
 )
 
 // foresee prints what each step of a plan would do, and switches nothing.
-func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.Duration) error {
+func (s *app) foresee(ctx context.Context, c *console, name string, p *plan.Plan, wait time.Duration) error {
 	if _, err := s.view(ctx, c, wait); err != nil {
 		return err
 	}
 	if err := trial.CheckStart(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("%s: %w", name, err)}
 	}
 	refused := 0
 	for i, st := range p.Steps {
-		fmt.Fprintf(stdout, "step %d: %s\n", i+1, st.Text())
+		printLines(stdout, fmt.Sprintf("step %d: %s", i+1, st.Text()))
 		if st.Action.Kind != plan.Off {
 			continue
 		}
@@ -31,7 +31,7 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 			return err
 		}
 		for _, line := range questionLines(q)[1:] {
-			fmt.Fprintln(stdout, "  "+line)
+			printLines(stdout, "  "+line)
 		}
 		if q.Refused {
 			refused++
@@ -48,16 +48,16 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 func notBegun(why error) error { return usageError{fmt.Errorf("%w; nothing was sent", why)} }
 
 // checkStart refuses a plan by what can be known before its first step.
-func (s *app) checkStart(ctx context.Context, p *plan.Plan, auto bool) error {
+func (s *app) checkStart(ctx context.Context, name string, p *plan.Plan, auto bool) error {
 	if err := trial.CheckStart(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
-		return notBegun(err)
+		return notBegun(fmt.Errorf("%s: %w", name, err))
 	}
 	for i, st := range p.Steps {
 		if st.Action.Kind != plan.Off {
 			continue
 		}
 		if err := s.session.Refused(ctx, view.AskPower{Action: st.Action.How, Nodes: st.Action.Nodes}, assumed(p, i), auto); err != nil {
-			return notBegun(fmt.Errorf("line %d: %w", st.Line, err))
+			return notBegun(fmt.Errorf("%s: line %d: %w", name, st.Line, err))
 		}
 	}
 	return nil

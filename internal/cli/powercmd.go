@@ -175,7 +175,7 @@ func (c *console) silenced(ctx context.Context, e *session.Session, nodes []stri
 		}
 		if !settled && !said {
 			said = true
-			fmt.Fprintf(c.out, "waiting until a heartbeat of %s is missing, so that no other machine was switched off instead\n", text.List(nodes))
+			printLines(c.out, "waiting until a heartbeat of "+text.List(nodes)+" is missing, so that no other machine was switched off instead")
 		}
 		return settled
 	})

@@ -17,6 +17,7 @@ import (
 	"lightsout/internal/record/replay"
 	"lightsout/internal/report"
 	"lightsout/internal/terminal"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/tui"
 )
@@ -104,22 +105,22 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64)
 func printRecord(w io.Writer, r *record.Record) error {
 	var b strings.Builder
 	for _, e := range slices.SortedStableFunc(slices.Values(r.Events), func(a, b view.Event) int { return a.At.Compare(b.At) }) {
-		b.WriteString(terminal.EventLine(e) + "\n")
+		printLines(&b, terminal.EventLine(e))
 	}
 	for _, t := range r.Torn {
 		fmt.Fprintf(&b, "torn: %s\n", t)
 	}
-	printLines(&b, report.Opening(r))
+	printLines(&b, report.Opening(r)...)
 	if r.Summary != nil {
-		printLines(&b, report.Lines(r.Summary, ""))
+		printLines(&b, report.Lines(r.Summary, terminalWidth(os.Stdout))...)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// printLines writes lines; what w makes of them is its own matter.
-func printLines(w io.Writer, lines []string) {
+// printLines writes lines, broken between words where the terminal is narrower; what w makes of them is its own matter.
+func printLines(w io.Writer, lines ...string) {
 	for _, line := range lines {
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, strings.Join(text.Hang(line, terminalWidth(os.Stdout)), "\n"))
 	}
 }

@@ -113,7 +113,10 @@ func Main(v string) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
 	ctx := untilSignal()
-	err := Command(v).ExecuteContext(ctx)
+	cmd, err := Command(v).ExecuteContextC(ctx)
+	if err == nil && cmd.HasSubCommands() { // which --help has not looked at
+		err = cmd.ValidateArgs(cmd.Flags().Args())
+	}
 	var verdict verdictError
 	switch {
 	case errors.As(err, &verdict):

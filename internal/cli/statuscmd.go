@@ -38,7 +38,7 @@ func powerStatus(ctx context.Context, o options, nodes []string, as string, wait
 		for _, r := range rows {
 			table = append(table, []string{r.Node, r.Status, r.State, r.Proof, r.machine})
 		}
-		printLines(os.Stdout, columns("", table))
+		printLines(os.Stdout, columns("", table)...)
 		printLeft(os.Stdout, s, left, nodes, o.restore(cfg))
 		return err
 	})

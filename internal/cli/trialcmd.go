@@ -35,9 +35,9 @@ func (e verdictError) Error() string { return "the trial's verdict is: " + strin
 
 // trialFlags are the flags of trial run.
 type trialFlags struct {
-	out, pace, scenario string
-	lab, keepOff, yes   bool
-	wait                time.Duration
+	out, junit, pace, scenario string
+	lab, keepOff, yes          bool
+	wait                       time.Duration
 }
 
 func newTrialCommand(o *options) *cobra.Command {
@@ -47,9 +47,17 @@ func newTrialCommand(o *options) *cobra.Command {
 		Short:             "Run a plan, judge it and keep the record",
 		Args:              takes(1, 1, "plan ("+strings.Join(plan.Builtin(), ", ")+" or a file)"),
 		ValidArgsFunction: plans,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runTrial(cmd.Context(), *o, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sum, err := runTrial(cmd.Context(), *o, args[0], f)
+			if f.junit == "" {
+				return err
+			}
+			suite, bad := report.JUnit(args[0], sum, err)
+			return cmp.Or(err, bad, os.WriteFile(f.junit, []byte(hidden.Load().Text(string(suite))+"\n"), 0o600))
+		},
 	}
 	run.Flags().StringVar(&f.out, "record", "", "`folder` of the record (default a new one below the state folder)")
+	run.Flags().StringVar(&f.junit, "junit", "", "`file` for the verdict and the expectations as test cases of JUnit, for CI")
 	run.Flags().BoolVar(&f.lab, "lab", false, "use a new lab instead of a cluster")
 	choiceFlag(run, &f.scenario, "scenario", "", "`name` of the lab's scenario: mdx, mixed or vagrant (default that of the plan's name)", scenarios...)
 	choiceFlag(run, &f.pace, "pace", "", "the lab's `timings`: fast (default) or real", paces...)
@@ -75,10 +83,10 @@ func newTrialCheckCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var all []error
 			for _, name := range args {
-				all = append(all, checkPlan(cmd, name)...)
+				all = append(all, checkPlan(cmd, name))
 			}
-			if len(all) > 0 {
-				return usageError{errors.Join(all...)}
+			if err := errors.Join(all...); err != nil {
+				return usageError{err}
 			}
 			return nil
 		},
@@ -86,10 +94,10 @@ func newTrialCheckCommand() *cobra.Command {
 }
 
 // checkPlan prints a plan and its warnings, or returns its faults.
-func checkPlan(cmd *cobra.Command, name string) []error {
-	p, faults := plan.Read(name)
-	if len(faults) > 0 {
-		return faults
+func checkPlan(cmd *cobra.Command, name string) error {
+	p, err := plan.Open(name)
+	if err != nil {
+		return err
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s\n", p.Name, p.About)
@@ -150,26 +158,26 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	return nil
 }
 
-// runTrial runs a plan in a session, and judges it.
-func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
+// runTrial runs a plan in a session, and judges it. Without a verdict there is no summary.
+func runTrial(ctx context.Context, o options, name string, f trialFlags) (*record.Summary, error) {
 	p, err := plan.Open(name)
 	if err != nil {
-		return usageError{err}
+		return nil, usageError{err}
 	}
 	if err := f.check(p, o.dryRun); err != nil {
-		return usageError{err}
+		return nil, usageError{err}
 	}
 	if f.lab {
 		var stop func()
 		if o, stop, err = o.inLab(ctx, f.scenario, f.pace); err != nil {
-			return err
+			return nil, err
 		}
 		defer stop()
 		f.yes = true
 	}
 	s, err := newApp(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.sayLeftOff()
 	s.names.Add(record.NameHost, p.Nodes()...)
@@ -177,7 +185,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
 		view.LaneDeployment, view.LaneLoad, view.LaneLink}
 	if o.dryRun {
-		return s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p, f.wait) })
+		return nil, s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, name, p, f.wait) })
 	}
 	err = s.run(ctx, func(ctx context.Context) error {
 		if _, err := s.view(ctx, c, f.wait); err != nil {
@@ -186,7 +194,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		if err := s.polled(ctx, c, p.Nodes()); err != nil {
 			return err
 		}
-		if err := s.checkStart(ctx, p, f.yes); err != nil {
+		if err := s.checkStart(ctx, name, p, f.yes); err != nil {
 			return err
 		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
@@ -200,27 +208,28 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	return s.trialOver(err)
 }
 
-// trialOver prints how the trial ended. The error is its exit code: the verdict, or the reason why nothing
-// proves it.
-func (s *app) trialOver(err error) error {
+// trialOver prints how the trial ended, and returns its summary. The error is its exit code: the verdict, or the reason
+// why nothing proves it.
+func (s *app) trialOver(err error) (*record.Summary, error) {
 	sum, dir, refused := s.trials.Outcome()
 	switch {
 	case sum == nil && refused != nil:
-		return notBegun(refused)
+		return nil, notBegun(refused)
 	case sum == nil:
-		return cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
+		return nil, cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
 	}
 	fmt.Fprintln(stdout)
 	kept, proven := provenBy(dir)
 	if kept != nil {
-		printLines(stdout, report.Opening(kept))
+		printLines(stdout, report.Opening(kept)...)
 		sum = cmp.Or(kept.Summary, sum) // its names are replaced before it is made to fit
 	}
-	printLines(stdout, report.Lines(sum, dir))
+	printLines(stdout, report.Lines(sum, terminalWidth(os.Stdout))...)
+	fmt.Fprintln(stdout, "record: "+text.Clean(dir, 4096)) // in one line, to be copied
 	if proven != nil || sum.Verdict == view.Pass || sum.Verdict == view.NoExpectations {
-		return proven
+		return sum, proven
 	}
-	return verdictError{sum.Verdict}
+	return sum, verdictError{sum.Verdict}
 }
 
 // provenBy reads the readable part of the record in a trial's folder. The error reports
@@ -255,7 +264,7 @@ func (c *console) follow(ctx context.Context, e *session.Session) error {
 			return false
 		}
 		if !saidAt.IsZero() {
-			fmt.Fprintf(c.out, "%s … %s\n", f.Now.Format("15:04:05"), t.Doing)
+			printLines(c.out, f.Now.Format("15:04:05")+" … "+t.Doing)
 		}
 		said, saidAt = t.Doing, f.Now
 		return false
@@ -277,7 +286,7 @@ func knownPlans(files []string) ([]*plan.Plan, error) {
 	for _, name := range append(plan.Builtin(), files...) {
 		p, err := plan.Open(name)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("%s: %w", strings.TrimSpace(name), err)}
+			return nil, usageError{err}
 		}
 		out = append(out, p)
 	}

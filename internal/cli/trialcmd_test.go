@@ -52,6 +52,29 @@ func TestPrintedLinesAreRedacted(t *testing.T) {
 	}
 }
 
+// A refused plan reports every fault with its file, and is an error of JUnit's. Help of a command that is not there is an error.
+func TestARefusedCommandLineIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	bad, junit := filepath.Join(dir, "bad.yaml"), filepath.Join(dir, "junit.xml")
+	if err := os.WriteFile(bad, []byte("name: p\nsteps:\n  - of: n1\n  - onn: n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"trial run --lab --junit " + junit + " " + bad: bad + `: line 3: there is no step "of"; did you mean "off"?` + "\n" + bad + `: line 4: `,
+		"compare --help":      `there is no command "lightsout compare"; did you mean "lightsout trial compare"?`,
+		"trial compar --help": `did you mean "compare"?`,
+	} {
+		out, err := program(t, strings.Fields(line)...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	if b, err := os.ReadFile(junit); err != nil || !strings.Contains(string(b), `<error message="`) {
+		t.Errorf("%v: %s", err, b)
+	}
+}
+
 // A trial whose record is gone, or was not written, proves nothing.
 func TestATrialWithoutItsRecordFails(t *testing.T) {
 	example, ok := examples.Open("mdx")

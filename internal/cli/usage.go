@@ -60,8 +60,14 @@ func knowSwitches(root, cmd *cobra.Command) {
 func noCommand(cmd *cobra.Command, name string) error {
 	var there []string
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			there = append(there, c.Name())
+		if !c.IsAvailableCommand() {
+			continue
+		}
+		there = append(there, c.Name())
+		for _, below := range c.Commands() {
+			if below.Name() == name {
+				return fmt.Errorf("there is no command %q; did you mean %q?", cmd.CommandPath()+" "+name, below.CommandPath())
+			}
 		}
 	}
 	return fmt.Errorf("there is no command %q; %s", cmd.CommandPath()+" "+name, yamlfile.Hint(name, there))

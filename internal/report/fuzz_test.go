@@ -68,7 +68,7 @@ func FuzzReports(f *testing.F) {
 		}
 		harmlessText(t, "the comparison", compared.String())
 		if r.Summary != nil {
-			harmlessText(t, "the lines", strings.Join(Lines(r.Summary, "DIR"), "\n"))
+			harmlessText(t, "the lines", strings.Join(Lines(r.Summary, 80), "\n"))
 		}
 	})
 }

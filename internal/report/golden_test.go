@@ -65,7 +65,7 @@ func TestReportsAreAsTheyWereAccepted(t *testing.T) {
 		golden(t, name+".md", write(t, asMarkdown, make()))
 		golden(t, name+".html", write(t, asHTML, make()))
 		if s := make().Summary; s != nil {
-			golden(t, name+".txt", []byte(strings.Join(Lines(s, make().Dir), "\n")+"\n"))
+			golden(t, name+".txt", []byte(strings.Join(terminalLines(s, 80), "\n")+"\n"))
 		}
 	}
 }

@@ -1,22 +1,18 @@
 package report
 
 import (
-	"strings"
+	"cmp"
+	"math"
 
 	"lightsout/internal/record"
-	"lightsout/internal/text"
 )
 
-// linesWidth is the most terminal columns that a line of Lines takes.
-const linesWidth = 100
-
-// Lines tells a summary as plain lines for a terminal, at most 100 columns wide
-// and without colours or control characters: the verdict with its reasons, the
-// expectations, forecast against observed, the ledger, and where the record is.
-// dir is the record's folder; the last line is left out when it is empty.
-func Lines(s *record.Summary, dir string) []string {
+// Lines tells a summary as plain lines, without colours or control characters: the verdict with its
+// reasons, the expectations, forecast against observed, and the ledger. Its tables fit a terminal of width
+// columns; who prints its sentences breaks them. Width 0: nobody sees it on a terminal, and each row is one line.
+func Lines(s *record.Summary, width int) []string {
 	var out []string
-	add := func(indent, line string) { out = append(out, wrap(line, indent)...) }
+	add := func(indent, line string) { out = append(out, indent+line) }
 	for _, l := range loud(s) {
 		add("", "! "+l.Text)
 	}
@@ -30,7 +26,7 @@ func Lines(s *record.Summary, dir string) []string {
 	}
 	for _, t := range []section{expectationsOf(s), phaseLines(s)} {
 		if len(t.Rows) > 0 {
-			out = append(append(out, ""), t.within(linesWidth)...)
+			out = append(append(out, ""), t.within(cmp.Or(width, math.MaxInt))...)
 		}
 		for _, x := range t.Items {
 			add("  ", x.Text)
@@ -40,10 +36,6 @@ func Lines(s *record.Summary, dir string) []string {
 	add("", equation(s.Ledger).Text)
 	for _, b := range blindOf(s).Items {
 		add("", b.Text)
-	}
-	if dir != "" {
-		// Not cut or wrapped: it is there to be copied.
-		out = append(out, "record: "+text.Clean(dir, 4096))
 	}
 	return out
 }
@@ -61,9 +53,4 @@ func phaseLines(s *record.Summary) section {
 		}
 	}
 	return t
-}
-
-// wrap breaks a text into lines; those after the first are indented by two more.
-func wrap(line, indent string) []string {
-	return strings.Split(indent+strings.Join(text.Wrap(line, linesWidth-len(indent)-2), "\n  "+indent), "\n")
 }

@@ -15,14 +15,8 @@ import (
 // outagesMost is the largest number of outages in the opening.
 const outagesMost = 3
 
-// Opening is what a person would say of a record, as plain lines for a terminal,
-// at most 100 columns wide.
-func Opening(r *record.Record) (lines []string) {
-	for _, s := range opening(r, factsOf(r)) {
-		lines = append(lines, wrap(s, "")...)
-	}
-	return lines
-}
+// Opening is what a person would say of a record, one plain line each sentence.
+func Opening(r *record.Record) []string { return opening(r, factsOf(r)) }
 
 // opening has one sentence for each outage of a record, and one for each other thing without which
 // they would mislead.

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
 	"unicode"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 
@@ -31,7 +33,7 @@ func TestEveryFormatIsHarmless(t *testing.T) {
 		"Compare":         func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}, compareWidth) },
 		"CompareMarkdown": func(w io.Writer, r *record.Record) error { return CompareMarkdown(w, []*record.Record{r, r}) },
 		"Lines": func(w io.Writer, r *record.Record) error {
-			_, err := io.WriteString(w, strings.Join(Lines(r.Summary, r.Dir), "\n"))
+			_, err := io.WriteString(w, strings.Join(Lines(r.Summary, 0), "\n"))
 			return err
 		},
 	} {
@@ -52,9 +54,9 @@ func unescaped(s string, c rune) int {
 }
 
 func TestMarkdownTablesHoldWhateverIsInThem(t *testing.T) {
-	text := string(write(t, asMarkdown, hostileRecord()))
+	page := string(write(t, asMarkdown, hostileRecord()))
 	columns := 0
-	for i, l := range strings.Split(text, "\n") {
+	for i, l := range strings.Split(page, "\n") {
 		if !strings.HasPrefix(l, "|") {
 			columns = 0
 			if n := unescaped(l, '|'); n > 0 {
@@ -69,7 +71,7 @@ func TestMarkdownTablesHoldWhateverIsInThem(t *testing.T) {
 			t.Errorf("line %d holds markup: %q", i+1, l)
 		}
 	}
-	if n := strings.Count(text, "\n# ") + strings.Count("\n"+text[:2], "\n# "); n != 1 {
+	if n := strings.Count(page, "\n# ") + strings.Count("\n"+page[:2], "\n# "); n != 1 {
 		t.Errorf("%d titles", n)
 	}
 }
@@ -77,7 +79,7 @@ func TestMarkdownTablesHoldWhateverIsInThem(t *testing.T) {
 func TestMachinesThatMayGoOffAreOn(t *testing.T) {
 	s := abortedRecord().Summary
 	s.LeftOff, s.MayGoOff = nil, s.LeftOff
-	if plain := Lines(s, ""); !strings.HasPrefix(plain[0], "! These machines were on, but may still go off") || strings.Contains(strings.Join(plain, "\n"), "STILL OFF") {
+	if plain := Lines(s, 0); !strings.HasPrefix(plain[0], "! These machines were on, but may still go off") || strings.Contains(strings.Join(plain, "\n"), "STILL OFF") {
 		t.Errorf("machines that are on: %q", plain)
 	}
 }
@@ -101,21 +103,39 @@ func TestTheLedgerIsCheckedAgain(t *testing.T) {
 	}
 }
 
-func TestLinesFitTheTerminal(t *testing.T) {
+// terminalLines are Lines as a terminal shows them.
+func terminalLines(s *record.Summary, width int) (out []string) {
+	for _, l := range Lines(s, width) {
+		out = append(out, text.Hang(l, width)...)
+	}
+	return out
+}
+
+func TestJUnitHasACaseForEachExpectation(t *testing.T) {
 	s := mdxRecord().Summary
-	s.Why = append(s.Why, strings.Repeat("長い理由", 60), strings.Repeat("x", 300))
-	s.Phases[0].Subject, s.Phases[0].Note = "ノード三号機の名前がとても長い", strings.Repeat("word ", 60)
-	s.Expectations[0].Name = strings.Repeat("期待", 40)
-	for _, s := range []*record.Summary{s, vagrantRecord().Summary, hostileRecord().Summary} {
-		for _, l := range Lines(s, "") {
-			if ansi.StringWidth(l) > linesWidth {
-				t.Errorf("%d columns: %q", ansi.StringWidth(l), l)
-			}
+	s.Verdict, s.Expectations[1].OK, s.Expectations[2].OK, s.Expectations[2].Unobserved = view.Fail, false, false, true
+	b, err := JUnit("mdx", s, errors.New("it failed"))
+	got := string(b)
+	for _, want := range []string{`<testsuite name="mdx">`, `name="peak served of &#34;during&#34;" time="0">`, `<failure message="wanted 8, got 8">`, `<error message="wanted 4, got 4">`} {
+		if err != nil || !strings.Contains(got, want) {
+			t.Errorf("%v: no %s in\n%s", err, want, got)
 		}
 	}
-	lines := Lines(s, "/records/mdx-1")
-	if lines[len(lines)-1] != "record: /records/mdx-1" {
-		t.Errorf("it ends with %q", lines[len(lines)-1])
+}
+
+func TestLinesFitTheTerminal(t *testing.T) {
+	s := mdxRecord().Summary
+	s.Why = append(s.Why, strings.Repeat("長い 理由 ", 60))
+	s.Phases[0].Subject, s.Phases[0].Note = "ノード三号機の名前がとても長い", strings.Repeat("word ", 60)
+	s.Expectations[0].Name = strings.Repeat("期待", 40)
+	for _, s := range []*record.Summary{s, vagrantRecord().Summary} {
+		for _, width := range []int{80, 100} {
+			for _, l := range terminalLines(s, width) {
+				if ansi.StringWidth(l) > width {
+					t.Errorf("%d columns: %q", ansi.StringWidth(l), l)
+				}
+			}
+		}
 	}
 }
 
@@ -135,7 +155,7 @@ func TestATrialThatIsNotObservedShowsWhatWasMissing(t *testing.T) {
 		"an expectation that was missed": {[]string{"k8s2 never went down"}, []view.Expectation{{Name: "failed"}}, outage, hidden},
 	} {
 		s := &record.Summary{Verdict: view.NotObserved, Why: c.why, Expectations: c.expectations}
-		for form, got := range map[string]string{"lines": strings.Join(Lines(s, ""), "\n"), "page": string(write(t, asMarkdown, &record.Record{Start: at(0), Summary: s}))} {
+		for form, got := range map[string]string{"lines": strings.Join(Lines(s, 0), "\n"), "page": string(write(t, asMarkdown, &record.Record{Start: at(0), Summary: s}))} {
 			if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
 				t.Errorf("%s, %s:\n%s", name, form, got)
 			}

@@ -84,6 +84,9 @@ func (m *machines) word(node string) string {
 	switch standing := m.standing(node); {
 	case m.views[node].GoesOff():
 		return "being switched off"
+	case standing == power.StandsOff && !m.leftOff[node].WasOn.IsZero():
+		return fmt.Sprintf("off again: it was on at %s, and went off later; lightsout counts it as its own for %.0f minutes after the request",
+			m.leftOff[node].WasOn.Local().Format(time.TimeOnly), power.CarriedOutWithin.Minutes())
 	case m.views[node].Reading.RequestedAt.IsZero(): // not polled yet
 		return fmt.Sprintf("listed as %s after a request of %s, and not polled yet", standing, m.leftOff[node].Before.Asked.Local().Format(time.DateTime))
 	case standing == power.MayGoOff:

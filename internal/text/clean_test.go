@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -128,6 +129,14 @@ func FuzzCells(f *testing.F) {
 		for _, l := range Wrap(c, w) {
 			if Width(l) > w {
 				t.Fatalf("Wrap(%q, %d) has %q", c, w, l)
+			}
+		}
+		if got := strings.Fields(strings.Join(Hang(c, w), " ")); !slices.Equal(got, strings.Fields(c)) {
+			t.Fatalf("Hang(%q, %d) has %q", c, w, got)
+		}
+		for _, l := range Hang(c, w) {
+			if w > 0 && Width(l) > w && strings.Contains(strings.TrimLeft(l, " "), " ") {
+				t.Fatalf("Hang(%q, %d) has %q", c, w, l)
 			}
 		}
 		if a := ASCII(c); strings.ContainsFunc(a, func(r rune) bool { return r > '~' }) {

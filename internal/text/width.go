@@ -179,6 +179,30 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
+// Hang breaks a line between words for a terminal of w cells: its further lines stand two cells to the right
+// of the first. A word that is too long, such as a path, stays whole. Width 0: nobody sees the line on a terminal, and
+// it stays whole.
+func Hang(line string, w int) (out []string) {
+	rest := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(rest)]
+	for w > 0 && Width(indent+rest) > w {
+		head, _ := CutLeft(rest, w-len(indent)+1)
+		i := strings.LastIndexByte(head, ' ')
+		if i < 0 {
+			i = strings.IndexByte(rest, ' ')
+		}
+		if i < 0 {
+			break
+		}
+		out = append(out, indent+strings.TrimRight(rest[:i], " "))
+		rest = strings.TrimLeft(rest[i:], " ")
+		if len(out) == 1 {
+			indent += "  "
+		}
+	}
+	return append(out, indent+rest)
+}
+
 // likeness maps signs to similar ones in printable ASCII.
 var likeness = map[rune]rune{'…': '.', '·': '.', '–': '-', '—': '-', '←': '<', '→': '>', '↑': '^', '↓': 'v', '×': 'x'}
 

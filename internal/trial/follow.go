@@ -116,6 +116,11 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 			n.wantedOn = now
 		} else {
 			n.wantedOn, n.on = time.Time{}, power.Reading{}
+			for _, p := range r.s.Snapshot().PodsOf(r.deployment) {
+				if p.Node == n.name && p.Gone.IsZero() {
+					n.pods++
+				}
+			}
 			r.tracker.Switched(n.name, a, now)
 		}
 	}

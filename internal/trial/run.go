@@ -74,6 +74,8 @@ type stepRun struct {
 type nodeRun struct {
 	name    string
 	machine string
+	// pods is how many pods of the trial's deployment it had whenever its machine was asked to go off.
+	pods int
 	// on is the newest reading that it is on again.
 	on power.Reading
 	// wantedOn is when the trial asked for that; zero: not since it was switched off.

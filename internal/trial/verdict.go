@@ -57,9 +57,18 @@ func verdict(r *run, sum *record.Summary) (v view.Verdict, why []string) {
 	case len(why) > 0:
 		return view.NotObserved, why
 	case len(sum.Expectations) == 0:
-		return view.NoExpectations, nil
+		return view.NoExpectations, spared(r)
 	}
-	return view.Pass, nil
+	return view.Pass, spared(r)
+}
+
+// spared is a warning that the outage did not hit the trial's deployment; nil if it did, or a drain before it.
+func spared(r *run) []string {
+	if r.deployment == (cluster.Key{}) || slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.pods > 0 }) ||
+		slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Action.Kind == plan.Drain }) {
+		return nil
+	}
+	return []string{"warning: no pod of " + r.deployment.String() + " ran on a node when it was switched off: the outage did not hit it"}
 }
 
 // shortcomings lists the reasons why a trial fails, according to its summary: steps,

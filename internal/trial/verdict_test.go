@@ -87,6 +87,13 @@ func TestKeepOffDoesNotDenyThatThePlanPoweredAMachineOn(t *testing.T) {
 func TestADeletedDeploymentHasNoPodsLeft(t *testing.T) {
 	t.Parallel()
 	r, see := countedRun()
+	if got := spared(r); len(got) != 1 || !strings.Contains(got[0], "the outage did not hit it") {
+		t.Errorf("no pod of it was on a node that went off: %q", got)
+	}
+	r.nodes[0].pods = 1
+	if got := spared(r); got != nil {
+		t.Errorf("a pod of it was: %q", got)
+	}
 	see(1, cluster.LinkLive, 1, 6, 0)
 	r.observe(cluster.NewSnapshot(cluster.Contents{At: at(100), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(100)},
 		Deployments: []*cluster.Deployment{{Key: r.deployment, Replicas: 6, Available: 6, Gone: at(100)}}}))

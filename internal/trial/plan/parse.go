@@ -21,27 +21,18 @@ const (
 // file holds the limits of a plan's file.
 var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at least a name and steps", MaxSize: MaxSize}
 
-// Open is Read with the first fault.
+// Open reads the built-in plan of that name, or else the file at that path. The error has every fault, each an
+// *Error, in a line with the file.
 func Open(name string) (*Plan, error) {
-	p, faults := Read(name)
-	if len(faults) > 0 {
-		return nil, faults[0]
-	}
-	return p, nil
-}
-
-// Read reads the built-in plan of that name, or else the file at that path. Errors name
-// the file; a fault in the plan is an *Error.
-func Read(name string) (*Plan, []error) {
 	text, err := Text(name)
 	if err != nil {
-		return nil, []error{err}
+		return nil, err
 	}
 	p, faults := Parse(text)
 	for i := range faults {
 		faults[i] = fmt.Errorf("%s: %w", name, faults[i])
 	}
-	return p, faults
+	return p, errors.Join(faults...)
 }
 
 // Text returns the text of a plan: a built-in one's by its name, or that of a file.

@@ -252,7 +252,7 @@ func TestLineEndsAndMarksOfOtherSystemsAreRead(t *testing.T) {
 func TestOpenSaysWhichFileIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "bad.yaml")
-	if err := os.WriteFile(file, []byte("name: x\nsteps:\n  - of: [n1]\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name: x\nsteps:\n  - of: [n1]\n  - onn: [n1]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	large := filepath.Join(dir, "large.yaml")
@@ -260,7 +260,7 @@ func TestOpenSaysWhichFileIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, want string }{
-		{file, file + `: line 3: there is no step "of"; did you mean "off"?`},
+		{file, file + `: line 3: there is no step "of"; did you mean "off"?` + "\n" + file + `: line 4: there is no step "onn"; did you mean "on"?`},
 		{large, large + ": line 1: the plan exceeds its limit of 256 KiB here"},
 		{"vagrnat", `there is no plan "vagrnat", neither built in nor as a file; did you mean "vagrant", which is built in?`},
 		{"outage", `there is no plan "outage", neither built in nor as a file; built in are mdx and vagrant`},

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// problem is why a test case has not passed: a failure or an error.
+type problem struct {
+	XMLName xml.Name
+	Message string `xml:"message,attr"`
+}
+
+type testCase struct {
+	Class   string  `xml:"classname,attr"`
+	Name    string  `xml:"name,attr"`
+	Seconds float64 `xml:"time,attr"`
+	Why     *problem
+}
+
+// JUnit is a trial of a plan as a test suite in XML for CI: a case for the verdict, which takes the trial's time, and
+// one for each expectation. An error is what nobody has observed, or a trial that was aborted or, without a summary,
+// refused: why is then the reason. It is nil only if the trial passed.
+func JUnit(plan string, s *record.Summary, why error) ([]byte, error) {
+	if s == nil {
+		s = &record.Summary{}
+	}
+	var cases []testCase
+	add := func(name string, seconds float64, ok, failed bool, why string) {
+		c := testCase{plan, name, seconds, nil}
+		if !ok {
+			c.Why = &problem{xml.Name{Local: map[bool]string{true: "failure", false: "error"}[failed]}, why}
+		}
+		cases = append(cases, c)
+	}
+	add("verdict", s.Ended.Sub(s.Started).Seconds(), why == nil, s.Verdict == view.Fail, strings.Join(append(s.Why, fmt.Sprint(why)), "; "))
+	for _, x := range s.Expectations {
+		add(x.Name, 0, x.OK, !x.Unobserved, fmt.Sprintf("wanted %s, got %s", x.Want, x.Got))
+	}
+	return xml.MarshalIndent(struct {
+		XMLName xml.Name   `xml:"testsuite"`
+		Name    string     `xml:"name,attr"`
+		Cases   []testCase `xml:"testcase"`
+	}{Name: plan, Cases: cases}, "", "  ")
+}
