@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -40,10 +41,20 @@ func (a *asker) after(m Remedy) *asker {
 			all.Nodes[i] = &x
 		}
 	}
+	all.Pods = slices.Clone(all.Pods)
+	for i, p := range all.Pods {
+		if x := *p; a.r.isDown(p.Node) && slices.Contains(m.Up, p.Node) { // its pods serve again, and a StatefulSet's comes back
+			x.Ready = p.Phase == string(corev1.PodRunning)
+			if p.OwnerKind == "StatefulSet" {
+				x.Deleting = time.Time{}
+			}
+			all.Pods[i] = &x
+		}
+	}
 	if len(a.changed) > 12 {
 		clear(a.changed)
 	}
-	a.changed[key] = newAsker(cluster.NewSnapshot(all), q, a.r, m)
+	a.changed[key] = newAsker(cluster.NewSnapshot(all), q, a.r, m, a.w)
 	return a.changed[key]
 }
 

@@ -199,7 +199,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	var wg sync.WaitGroup
 	for k := range found {
 		wg.Go(func() {
-			a := newAsker(s, q, r, Remedy{})
+			a := newAsker(s, q, r, Remedy{}, nil)
 			found[k] = a
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if i < lone { // the largest, which are the last, first
