@@ -152,6 +152,7 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 			w.Min = &least
 		}
 		was := before.Of(w.Key)
+		w.Waiting = was.Pending.High
 		if !w.enough() {
 			others = others.Each(place.Range.Plus, w.Losses.Each(place.Range.Minus, was.Losses))
 		}

@@ -79,7 +79,7 @@ func (r *Report) remedy(l *Loss) string {
 	}
 	some := !l.Held && l.counts.Missing.High+len(l.Broken)+len(l.Budgets) == 0
 	for _, w := range l.Workloads {
-		if !w.enough() && w.Pending.High > 0 {
+		if !w.enough() && w.Homeless().High > 0 {
 			enough, some = append(enough, fmt.Sprintf("--min %s=%d", w.Key, w.After.Low)), some && w.After.Low > 0
 		}
 	}

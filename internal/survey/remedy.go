@@ -110,7 +110,7 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 		was, tried := fmt.Sprint(m.loose), m.Room != nil
 		m.Room = nil
 		for _, w := range x.Workloads {
-			if w.enough() || w.Pending.High == 0 {
+			if w.enough() || w.Homeless().High == 0 {
 				continue
 			}
 			m.Room = append(m.Room, a.needs(w))
