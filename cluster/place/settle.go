@@ -21,9 +21,10 @@ func (w *World) Settle(down []string, before *World) {
 		}
 	}
 	for _, i := range r.asleep {
-		if i.waiting++; i.waiting == 1 {
+		if i.waiting == 0 {
 			w.idle = append(w.idle, i.class)
 		}
+		i.waiting++
 	}
 	was, now := before.healthy(), w.healthy()
 	for i, b := range w.budgets {
