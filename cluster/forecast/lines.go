@@ -116,11 +116,11 @@ func (h Hits) placeLines() (out []Line) {
 	}
 	named := 0
 	for _, w := range o.Workloads {
-		if w.Pending.High == 0 || len(w.Reasons) == 0 {
+		if w.Homeless().High == 0 {
 			continue
 		}
 		if named++; named <= placesShown {
-			warn("%s: %s Pending: %s", w.Key, ranged(w.Pending), w.Reasons[0])
+			warn("%s: %s", w.Key, w.NoNode(ranged))
 		}
 	}
 	if named > placesShown {

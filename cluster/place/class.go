@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,11 +39,12 @@ type class struct {
 	workload  cluster.Key
 	*needs
 
-	set     labels.Set // parsed labels; nil until needed
-	pods    []*pod     // pods that have a node at first
-	waiting int        // pods without a node at first
-	rules   *rules     // nil until a pod of the class needs a node
-	budgets []*budget  // those that protect its pods; nil until needed
+	set     labels.Set    // parsed labels; nil until needed
+	pods    []*pod        // pods that have a node at first
+	waiting int           // pods without a node at first
+	stays   time.Duration // that of a new pod
+	rules   *rules        // nil until a pod of the class needs a node
+	budgets []*budget     // those that protect its pods; nil until needed
 	// alone names its volumes that one node at a time can attach.
 	alone []string
 }

@@ -98,12 +98,12 @@ func (w *World) affinityCounters(c *class) (out []*counter, alone bool) {
 // antiBlockers keep the class away from pods that it must avoid, and from pods that
 // must avoid it.
 func (w *World) antiBlockers(c *class) (out []blocker) {
-	for _, t := range w.terms(c, c.anti.RequiredDuringSchedulingIgnoredDuringExecution) {
+	for _, t := range w.apart(c) {
 		out = append(out, blocker{w.newCounter(w.topology(t.key), false, nil, func(x *class) bool { return t.matches(w, x) }), antiAffinity})
 	}
 	keys := map[string]map[*class]bool{}
 	for _, g := range w.guards {
-		for _, t := range w.terms(g, g.anti.RequiredDuringSchedulingIgnoredDuringExecution) {
+		for _, t := range w.apart(g) {
 			if g != c && t.matches(w, c) { // its own terms are above
 				if keys[t.key] == nil {
 					keys[t.key] = map[*class]bool{}
@@ -116,6 +116,14 @@ func (w *World) antiBlockers(c *class) (out []blocker) {
 		out = append(out, blocker{w.newCounter(w.topology(key), false, nil, func(x *class) bool { return keys[key][x] }), existingAnti})
 	}
 	return out
+}
+
+// apart are the required anti-affinity terms of a class; a loosened rule holds for pods that run no more either, since these are replaced.
+func (w *World) apart(c *class) []term {
+	if slices.Contains(w.Loose[c.workload], ruleOf[antiAffinity]) {
+		return nil
+	}
+	return w.terms(c, c.anti.RequiredDuringSchedulingIgnoredDuringExecution)
 }
 
 // portBlocker keeps the class off nodes where one of its host ports is taken; nil when

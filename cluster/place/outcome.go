@@ -119,6 +119,8 @@ type Workload struct {
 	// After is the number of pods that run in the end.
 	After Range `json:"after"`
 	Losses
+	// Waiting is how many of Pending have no node without the outage either.
+	Waiting int `json:"waiting,omitempty"`
 	// Preempted counts its pods that end for pods of higher priority, of the workloads in By.
 	Preempted Range         `json:"preempted"`
 	By        []cluster.Key `json:"by,omitempty"`
@@ -129,6 +131,18 @@ type Workload struct {
 	Rules []string `json:"rules,omitempty"`
 	// Attached lists the volumes, by name, for which its new pods on other nodes wait.
 	Attached []Attachment `json:"attached,omitempty"`
+}
+
+// Homeless is the number of its pods that get no node because of the outage.
+func (w *Workload) Homeless() Range { return w.Pending.Minus(Range{w.Waiting, w.Waiting}) }
+
+// NoNode says how many pods get no node because of the outage, as count has it, how many had none, and why.
+func (w *Workload) NoNode(count func(Range) string) string {
+	others := ""
+	if w.Waiting > 0 {
+		others = fmt.Sprintf(" (%d wait already)", w.Waiting)
+	}
+	return count(w.Homeless()) + " Pending" + others + ": " + w.Reasons[0]
 }
 
 // Lacks reports whether some of its pods may not run in the end: because of the outage if it lost or ended any.
@@ -387,7 +401,9 @@ func (s *sum) finish(orders int) *Outcome {
 	for _, c := range s.w.classes {
 		o.Waiting += c.waiting
 	}
+	waiting := s.w.Waiting()
 	for k, x := range s.of {
+		x.Waiting = waiting[k]
 		x.Reasons = slices.SortedFunc(maps.Keys(s.reasons[k]), func(a, b string) int {
 			return cmp.Or(cmp.Compare(s.reasons[k][b], s.reasons[k][a]), cmp.Compare(a, b))
 		})

@@ -96,8 +96,6 @@ func (w *World) rulesOf(c *class) *rules {
 			r.spreads, r.soft = nil, r.spreads
 		case ruleOf[affinity]:
 			r.affinity = nil
-		case ruleOf[antiAffinity]:
-			r.anti = slices.DeleteFunc(r.anti, func(b blocker) bool { return b.why == antiAffinity })
 		}
 	}
 	w.volumesOf(c, r)

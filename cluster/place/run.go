@@ -279,7 +279,7 @@ func sampled(nodes int) int {
 
 // put places a pod of the class on a node.
 func (r *run) put(c *class, node int) *pod {
-	p := &pod{class: c, node: node, created: r.s.At, serves: true}
+	p := &pod{class: c, node: node, created: r.s.At, serves: true, stays: c.stays}
 	r.more[node] = append(r.more[node], p)
 	r.placed++
 	r.add(c, node, 1)

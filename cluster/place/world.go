@@ -203,6 +203,7 @@ func (w *World) addPod(p *cluster.Pod) {
 		return // its node deletes it in a moment
 	}
 	c := w.classOf(p)
+	c.stays = p.UnreachableFor
 	if !bound {
 		if len(c.spec.SchedulingGates) == 0 { // the scheduler does not even try a gated pod
 			c.waiting++

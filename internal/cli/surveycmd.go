@@ -15,6 +15,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 	"lightsout/internal/survey"
+	"lightsout/internal/text"
 )
 
 // surveying holds the flags of `lightsout survey`.
@@ -88,6 +89,9 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 		s, err := readSnapshot(q.from)
 		if err != nil {
 			return err
+		}
+		if *q.as == survey.Table {
+			fmt.Println(strings.TrimPrefix(text.Clean(s.Context, 100)+" at "+s.At.UTC().Format("2006-01-02 15:04 UTC"), " "))
 		}
 		return q.print(ctx, s)
 	}

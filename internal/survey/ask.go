@@ -37,10 +37,14 @@ type asker struct {
 	partials int    // the number of pairs that are Partial
 }
 
-// newAsker returns an asker for a cluster whose nodes the report lists, after a change of rules or room.
-func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy) *asker {
+// newAsker returns an asker for a cluster whose nodes the report lists; after a change, of rules or room or in the Snapshot, pods
+// that waited before land.
+func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy, before *place.World) *asker {
 	a := asker{w: place.New(s), s: s, q: q, r: r, down: forecast.Down(s, q.Off), held: map[string]bool{}, mapped: len(r.Names) <= MapMost, changed: map[string]*asker{}}
 	a.w.Loose, a.w.Roomy, a.requests = maps.Clone(m.loose), m.Room != nil, a.w.Requests()
+	if before != nil {
+		a.w.Settle(a.down, before)
+	}
 	for _, p := range s.Pods() {
 		if _, ok := q.Min[workload(p)]; ok {
 			a.held[p.Node] = true
@@ -148,6 +152,7 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 			w.Min = &least
 		}
 		was := before.Of(w.Key)
+		w.Waiting = was.Pending.High
 		if !w.enough() {
 			others = others.Each(place.Range.Plus, w.Losses.Each(place.Range.Minus, was.Losses))
 		}

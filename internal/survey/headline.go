@@ -168,16 +168,19 @@ func (r *Report) oneNode(a answer, s some) string {
 	if a.sort != Node {
 		return ""
 	}
-	n := 0
+	var who []string
 	for _, one := range r.OneNode {
 		if slices.ContainsFunc(s.losses, func(l *Loss) bool { return l.Name == one.Node }) {
-			n++
+			who = append(who, one.Deployment.String())
 		}
 	}
-	if n == 0 {
+	switch len(who) {
+	case 0:
 		return ""
+	case 1:
+		return ", but " + who[0] + " has all pods on one node"
 	}
-	return ", but " + text.Count(n, "deployment has", "deployments have") + " all pods on one node"
+	return fmt.Sprintf(", but %d deployments have all pods on one node", len(who))
 }
 
 // cantSpare names what the cluster can't spare of these sorts; none: of any. It is empty if it can spare all.

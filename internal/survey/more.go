@@ -12,7 +12,7 @@ import (
 
 // A survey looks for a remedy for so many losses of one sort, and prints so many.
 const (
-	remediesTried = 12
+	remediesTried = 50
 	remediesMost  = 3
 )
 
@@ -20,19 +20,27 @@ const (
 // fewest pods. Losses with one remedy share a line.
 func (r *Report) more() (lines []string) {
 	who, sum := map[string][]string{}, map[string]int{}
-	var all []string // the remedies
+	var all, none []string // the remedies, and what has none
+	hidden := 0
 	for _, a := range r.answers() {
 		groups := map[string]some{}
 		for _, l := range a.tooMuch.losses {
+			if l.ToSpare == nil {
+				continue
+			}
 			what := r.remedy(l)
 			g := groups[what]
 			g.add(l)
 			groups[what] = g
 		}
+		if g := groups[""]; g.n > 0 {
+			none = append(none, a.text(g))
+		}
 		delete(groups, "")
+		hidden += max(0, len(groups)-remediesMost)
 		remedies := slices.SortedFunc(maps.Keys(groups), func(x, y string) int {
 			x1, y1 := groups[x].losses[0], groups[y].losses[0]
-			return cmp.Or(cmp.Compare(len(x1.ToSpare.Loosen)+len(x1.ToSpare.Room), len(y1.ToSpare.Loosen)+len(y1.ToSpare.Room)), x1.counts.Pending.High-y1.counts.Pending.High, groups[y].n-groups[x].n, cmp.Compare(x1.Name, y1.Name))
+			return cmp.Or(cmp.Compare(x1.ToSpare.news(), y1.ToSpare.news()), x1.counts.Pending.High-y1.counts.Pending.High, groups[y].n-groups[x].n, cmp.Compare(x1.Name, y1.Name))
 		})
 		for _, what := range remedies[:min(len(remedies), remediesMost)] {
 			if who[what] == nil {
@@ -45,6 +53,12 @@ func (r *Report) more() (lines []string) {
 		one := map[bool]string{true: ", one at a time,"}[sum[what] > 1]
 		lines = append(lines, "To spare"+one+" "+strings.Join(who[what], "; ")+": "+what)
 	}
+	if hidden > 0 {
+		lines[len(lines)-1] += fmt.Sprintf("; and %d more in -o json", hidden)
+	}
+	if none != nil {
+		lines = append(lines, "No change was found that spares "+strings.Join(none, "; "))
+	}
 	return lines
 }
 
@@ -54,6 +68,9 @@ func (r *Report) remedy(l *Loss) string {
 	for _, n := range l.ToSpare.Up {
 		ways = append(ways, map[bool]string{true: "bring back ", false: "uncordon "}[r.isDown(n)]+n)
 	}
+	for _, n := range l.ToSpare.Add {
+		ways = append(ways, "one more node like "+n)
+	}
 	for _, rules := range l.ToSpare.Loosen {
 		ways = append(ways, "loosen the "+rules+" (room alone does not help)")
 	}
@@ -62,7 +79,7 @@ func (r *Report) remedy(l *Loss) string {
 	}
 	some := !l.Held && l.counts.Missing.High+len(l.Broken)+len(l.Budgets) == 0
 	for _, w := range l.Workloads {
-		if !w.enough() && w.Pending.High > 0 {
+		if !w.enough() && w.Homeless().High > 0 {
 			enough, some = append(enough, fmt.Sprintf("--min %s=%d", w.Key, w.After.Low)), some && w.After.Low > 0
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,6 +17,8 @@ import (
 type Remedy struct {
 	// Up names nodes that are down or cordoned and would take pods.
 	Up []string `json:"up,omitempty"`
+	// Add names lost nodes of which one more, without pods but those that each node has, is enough.
+	Add []string `json:"add,omitempty"`
 	// Loosen names rules of workloads, and Room who needs how much of it.
 	Loosen []string `json:"loosen,omitempty"`
 	Room   []string `json:"room,omitempty"`
@@ -22,9 +26,12 @@ type Remedy struct {
 	loose map[cluster.Key][]string // as place.World has it
 }
 
+// news is how many changes go beyond nodes that are there already.
+func (m *Remedy) news() int { return len(m.Add) + len(m.Loosen) + len(m.Room) }
+
 // after asks about the cluster after a change; with Room, each node has room for any pod.
 func (a *asker) after(m Remedy) *asker {
-	key := fmt.Sprint(m.Up, m.loose, m.Room != nil)
+	key := fmt.Sprint(m.Up, m.Add, m.loose, m.Room != nil)
 	if b := a.changed[key]; b != nil {
 		return b
 	}
@@ -40,10 +47,33 @@ func (a *asker) after(m Remedy) *asker {
 			all.Nodes[i] = &x
 		}
 	}
+	all.Pods = slices.Clone(all.Pods)
+	for _, name := range m.Add {
+		x := *a.s.Node(name)
+		x.Name, x.Unschedulable = name+"+1", false
+		x.Labels = strings.ReplaceAll(x.Labels, corev1.LabelHostname+"="+name, corev1.LabelHostname+"="+x.Name)
+		x.Taints = slices.DeleteFunc(slices.Clone(x.Taints), func(t cluster.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
+		all.Nodes = append(all.Nodes, &x)
+		for _, p := range a.s.PodsOn(name) {
+			if p := *p; p.OwnerKind == "DaemonSet" || p.Static {
+				p.Name, p.Node = p.Name+"+1", x.Name
+				all.Pods = append(all.Pods, &p)
+			}
+		}
+	}
+	for i, p := range all.Pods {
+		if x := *p; a.r.isDown(p.Node) && slices.Contains(m.Up, p.Node) { // its pods serve again, and a StatefulSet's comes back
+			x.Ready = p.Phase == string(corev1.PodRunning)
+			if p.OwnerKind == "StatefulSet" {
+				x.Deleting = time.Time{}
+			}
+			all.Pods[i] = &x
+		}
+	}
 	if len(a.changed) > 12 {
 		clear(a.changed)
 	}
-	a.changed[key] = newAsker(cluster.NewSnapshot(all), q, a.r, m)
+	a.changed[key] = newAsker(cluster.NewSnapshot(all), q, a.r, m, a.w)
 	return a.changed[key]
 }
 
@@ -74,12 +104,13 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 			m, x = less, with
 		}
 	}
+	up, single := m.Up, l.Sort == Node || l.Sort == Pair
 	m.loose = map[cluster.Key][]string{}
 	for x.TooMuch() {
 		was, tried := fmt.Sprint(m.loose), m.Room != nil
 		m.Room = nil
 		for _, w := range x.Workloads {
-			if w.enough() || w.Pending.High == 0 {
+			if w.enough() || w.Homeless().High == 0 {
 				continue
 			}
 			m.Room = append(m.Room, a.needs(w))
@@ -90,9 +121,15 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 		if fmt.Sprint(m.loose) != was {
 			m.Room = nil
 		} else if tried || m.Room == nil {
-			return Remedy{}
+			m = Remedy{}
+			break
 		}
 		x = play(m)
+	}
+	for _, name := range l.Nodes { // another node is the lesser change than rules
+		if with := (Remedy{Up: up, Add: []string{name}}); single && l.TooMuch() && (len(m.loose) > 0 || x.TooMuch()) && !play(with).TooMuch() {
+			return with
+		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(m.loose), cluster.Key.Compare) {
 		m.Loosen = append(m.Loosen, text.List(m.loose[key])+" of "+key.String())

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,7 +176,7 @@ func TestPodsThatAreNeverEvictedBreakMinimumsAndBudgets(t *testing.T) {
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "ingress"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1}}}}
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, Min: map[cluster.Key]int{key: 1}})
-	if got, want := headline(r), "Can spare, one at a time: b and c; pair b + c. Can't spare: a; pairs a + b and a + c"; got != want {
+	if got, want := headline(r), "Can spare, one at a time: b and c; pair b + c. Can't spare: a; pairs a + b and a + c. No change was found that spares a; pairs a + b and a + c"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if l := loss(t, r, "a"); len(l.Broken) != 1 || len(l.Budgets) != 1 {
@@ -193,7 +194,7 @@ func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
 		}
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{By: []string{"rack"}})
-	if got, want := headline(r), "Can spare, one at a time: any node; rack 1. Can't spare: rack 0"; got != want {
+	if got, want := headline(r), "Can spare, one at a time: any node; rack 1. Can't spare: rack 0. No change was found that spares rack 0"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | zone rule: 3 of 5 nodes") || !strings.HasSuffix(got, "; d/web: 0 of 3 left, 3 wait for their node") {
@@ -202,7 +203,7 @@ func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
 	c = tiny("ab")
 	put(c, "ReplicaSet", "web", "a", cpus("1"))
 	r = make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := headline(r), "Can spare, one at a time: any node. Can't spare: pair a + b"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
+	if got, want := headline(r), "Can spare, one at a time: any node. Can't spare: pair a + b. To spare pair a + b: one more node like a"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -300,18 +301,41 @@ func TestARemedyIsPlayedThrough(t *testing.T) {
 		"another's rule": {func(c *cluster.Contents) {
 			put(c, "DaemonSet", "rival", "b", apart("web", "0"))
 			put(c, "DaemonSet", "rival", "c", apart("web", "0"))
-		}, "1", ""},
+		}, "1", "fewer pods are enough"},
+		"a rule of pods with other labels": {func(c *cluster.Contents) { c.Pods[1].Labels += ",zone=1" }, "1", "loosen the pod anti-affinity of d/web (room alone does not help)"},
+		"one more node, for a node":        {nil, "1", "one more node like a"},
+		"a pod that waits takes the node that returns": {func(c *cluster.Contents) {
+			c.Nodes[1].Ready, c.Pods = cluster.TriUnknown, nil
+			put(c, "ReplicaSet", "x", "a", cpus("3"))
+			put(c, "ReplicaSet", "y", "c", cpus("3"))
+			put(c, "ReplicaSet", "new", "", cpus("3")).Phase = "Pending"
+		}, "", "room for 1 more pod of d/x (3 cpu)"},
+		"a StatefulSet's pod returns with its node": {func(c *cluster.Contents) {
+			c.Nodes[1].Ready, c.Pods = cluster.TriUnknown, nil
+			for _, node := range []string{"a", "b", "c"} {
+				put(c, "StatefulSet", "db", node, cpus("1"))
+			}
+			c.Pods[1].Ready, c.Pods[1].Deleting = false, t0
+			c.Objects = []*cluster.Object{{Kind: cluster.KindBudget, Key: cluster.Key{Namespace: "d", Name: "db"}, Value: &policyv1.PodDisruptionBudget{
+				Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}},
+				Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 2, DesiredHealthy: 2}}}}
+		}, "", "bring back b"},
 	} {
 		c := tiny("abc")
+		c.Nodes[0].Labels += ",rack=1"
 		for _, node := range []string{"a", "b", "c"} {
-			put(c, "ReplicaSet", "web", node, apart("web", tt.cpu))
+			put(c, "ReplicaSet", "web", node, apart("web", cmp.Or(tt.cpu, "0")))
 		}
 		if tt.others != nil {
 			tt.others(c)
 		}
-		r := make_(t, cluster.NewSnapshot(*c), Options{})
-		got, _, _ := strings.Cut(r.remedy(loss(t, r, "a")), "; or ")
-		if !strings.HasPrefix(got, tt.want) || strings.Contains(got, "loosen") != (tt.want != "") {
+		r := make_(t, cluster.NewSnapshot(*c), Options{By: []string{"rack"}})
+		name := "1" // a rack, as another node may do for a node
+		if strings.HasPrefix(tt.want, "one more") {
+			name = "a"
+		}
+		got, _, _ := strings.Cut(r.remedy(loss(t, r, name)), "; or ")
+		if !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q\nwant %q", what, got, tt.want)
 		}
 	}

@@ -75,9 +75,9 @@ type Loss struct {
 	Budgets []string `json:"budgets,omitempty"`
 	// Rule describes what delays or prevents evictions, if anything does.
 	Rule string `json:"rule,omitempty"`
-	// ToSpare lets the cluster spare the nodes, by the same forecast; none is known if it is empty. It is asked
-	// for the remediesTried losses of a sort that lack least.
-	ToSpare Remedy `json:"to_spare,omitzero"`
+	// ToSpare lets the cluster spare the nodes, by the same forecast; no change does if it is empty. It is asked
+	// for the remediesTried losses of a sort that lack least, and nil for others.
+	ToSpare *Remedy `json:"to_spare,omitempty"`
 
 	// counts are the pods above without those of workloads that keep their stated minimum.
 	counts place.Losses
@@ -199,7 +199,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	var wg sync.WaitGroup
 	for k := range found {
 		wg.Go(func() {
-			a := newAsker(s, q, r, Remedy{})
+			a := newAsker(s, q, r, Remedy{}, nil)
 			found[k] = a
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if i < lone { // the largest, which are the last, first
@@ -219,7 +219,8 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	for _, x := range r.answers() {
 		slices.SortStableFunc(x.tooMuch.losses, func(a, b *Loss) int { return cmp.Compare(a.harm(), b.harm()) })
 		for _, l := range x.tooMuch.losses[:min(x.tooMuch.n, remediesTried)] {
-			l.ToSpare = found[0].remedy(l)
+			m := found[0].remedy(l)
+			l.ToSpare = &m
 		}
 	}
 	return r, nil

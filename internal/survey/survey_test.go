@@ -87,7 +87,7 @@ func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 	if err := r.Write(&b, Table, 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Can spare, one at a time: any node, but 1 deployment has all pods on one node",
+	for _, want := range []string{"Can spare, one at a time: any node, but default/crowded has all pods on one node",
 		"All 3 pods of default/crowded run on b: if it goes down, requests fail until the control plane replaces them."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)

@@ -92,8 +92,8 @@ func (l *Loss) reasons() []string {
 // away describes the pods that the workload lacks.
 func (w *Workload) away() string {
 	switch {
-	case len(w.Reasons) > 0:
-		return fmt.Sprintf("%v Pending: %s", w.Pending, strings.TrimSuffix(w.Reasons[0], "."))
+	case w.Homeless().High > 0:
+		return strings.TrimSuffix(w.NoNode(place.Range.String), ".")
 	case w.Missing.High > 0:
 		return fmt.Sprintf("a quota keeps %v from being created", w.Missing)
 	case len(w.Attached) > 0:
