@@ -35,8 +35,11 @@ func (v *leaving) ask() {
 	switch {
 	case v.settled() && !v.loads.busy():
 		v.departure.to(gone)
-	case v.departure.state != choosing: // otherwise the question is open
+	case v.departure.state < choosing: // otherwise the question is open
 		v.departure.to(choosing)
+		if len(v.machines.own())+len(v.cordons.open())+len(v.drains.running) == 0 {
+			v.departure.to(awaiting)
+		}
 		var named []string // as in the question on the screen
 		v.opt.Questions.follow(func() (view.Question, bool) {
 			named = slices.Concat(v.machines.own(), v.goingOff())
@@ -142,11 +145,17 @@ func (v *leaving) waitsFor() []string {
 	return slices.Compact(nodes)
 }
 
-// endIfSettled ends the session when that was requested and the reason to stay has gone.
+// endIfSettled ends the session when that was requested and the reason to stay has gone. It goes on if somebody
+// else has switched on what the operator was asked about.
 func (v *leaving) endIfSettled() {
 	over := false
 	switch v.departure.state {
 	case choosing:
+		if v.settled() && !v.loads.busy() {
+			v.departure.to(staying)
+			v.notice = view.Notice{Text: "all is on again, so the question is gone: q leaves", At: v.now()}
+		}
+	case awaiting:
 		over = v.settled() && !v.loads.busy()
 	case undoing, bringing:
 		over = v.settled()
