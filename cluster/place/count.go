@@ -198,12 +198,7 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 // defaultSpreads are the constraints that the scheduler itself applies to pods without
 // any: it spreads the pods of a ReplicaSet or StatefulSet over nodes and zones.
 func (w *World) defaultSpreads(c *class) (out []spread) {
-	switch c.kind {
-	case "ReplicaSet", "ReplicationController", "StatefulSet":
-	default:
-		return nil
-	}
-	if len(c.spec.TopologySpreadConstraints) > 0 {
+	if len(c.spec.TopologySpreadConstraints) > 0 || !slices.Contains([]string{"ReplicaSet", "ReplicationController", "StatefulSet"}, c.kind) {
 		return nil
 	}
 	unfit := w.unselected(c)

@@ -253,9 +253,7 @@ func (r *run) find(c *class) int {
 				break
 			}
 		}
-		if i++; i == len(r.nodes) {
-			i = 0
-		}
+		i = (i + 1) % len(r.nodes)
 	}
 	r.first, r.fits = i, fits
 	switch len(fits) {

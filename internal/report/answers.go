@@ -22,10 +22,9 @@ func answersOf(r *record.Record) section {
 		t.row(stepOf(r, x), x.Totals.OK, rate(x.OKPerSecond()), took(x.Latency.P50), took(x.Latency.P95), took(x.Latency.P99), took(x.Latency.Max),
 			took(x.FirstToken.P50), took(x.FirstToken.P95), took(x.FirstToken.P99), rate(x.TokensPerSecond()))
 	}
-	if len(t.Rows) == 0 {
-		return section{}
+	if len(t.Rows) > 0 {
+		t.say(plain, "Successful requests, measured from when each was due: the time in a queue counts. Times to the first token start when a request was sent.")
 	}
-	t.say(plain, "Successful requests, measured from when each was due: the time in a queue counts. Times to the first token start when a request was sent.")
 	return t
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 
 	"lightsout/internal/text"
@@ -72,12 +73,9 @@ func (c *canvas) bars(attrs string, boxes []box) {
 
 // sign puts an entry into the legend once.
 func (d *drawing) sign(text string, draw func(c *canvas, x, y float64)) {
-	for _, s := range d.legend {
-		if s.text == text {
-			return
-		}
+	if !slices.ContainsFunc(d.legend, func(s sign) bool { return s.text == text }) {
+		d.legend = append(d.legend, sign{draw, text})
 	}
-	d.legend = append(d.legend, sign{draw, text})
 }
 
 // swatch is a sign's rectangle with these attributes.

@@ -134,12 +134,7 @@ func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.
 
 // base is the moment that offsets count from: zero, or the record's start when
 // there is no zero.
-func base(r *record.Record) time.Time {
-	if !r.Zero.IsZero() {
-		return r.Zero
-	}
-	return r.Start
-}
+func base(r *record.Record) time.Time { return cmp.Or(r.Zero, r.Start) }
 
 // secondsAfter is so many seconds after the record's base.
 func secondsAfter(r *record.Record, s float64) time.Time {

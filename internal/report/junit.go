@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"strings"
@@ -26,9 +27,7 @@ type testCase struct {
 // one for each expectation. An error is what nobody has observed, or a trial that was aborted or, without a summary,
 // refused: why is then the reason. It is nil only if the trial passed.
 func JUnit(plan string, s *record.Summary, why error) ([]byte, error) {
-	if s == nil {
-		s = &record.Summary{}
-	}
+	s = cmp.Or(s, &record.Summary{})
 	var cases []testCase
 	add := func(name string, seconds float64, ok, failed bool, why string) {
 		c := testCase{plan, name, seconds, nil}

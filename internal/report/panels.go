@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html"
+	"math"
 	"slices"
 	"strings"
 
@@ -56,6 +57,21 @@ func per(size int) string {
 	return "in each " + strings.TrimPrefix(text.Count(size, "second", "seconds"), "1 ")
 }
 
+// stack draws a value of each column beyond what is there already, from zero on: below has its sum; a negative unit goes
+// up. It returns the sum of the values.
+func (d *drawing) stack(bins []bin, below []int, zero, unit float64, attrs string, value func(bin) int) (sum int) {
+	var boxes []box
+	for i, b := range bins {
+		if n := value(b); n > 0 {
+			y, h := zero+float64(below[i])*unit, float64(n)*unit
+			boxes = append(boxes, d.bar(b, min(y, y+h), math.Abs(h)))
+			below[i], sum = below[i]+n, sum+n
+		}
+	}
+	d.bars(attrs, boxes)
+	return sum
+}
+
 // layers draws the requests in the service, one layer on top of the other.
 func (d *drawing) layers(bins []bin, zero, unit float64) {
 	d.printf(`<g data-unit="%.6g">`, unit)
@@ -71,16 +87,8 @@ func (d *drawing) layers(bins []bin, zero, unit float64) {
 		{"on dead nodes", `fill="url(#p-ondead)"`, func(b bin) int { return b.OnDead }},
 		{"unknown", `fill="url(#p-unknown)"`, func(b bin) int { return b.Unknown }},
 	} {
-		var boxes []box
-		for i, b := range bins {
-			if n := layer.value(b); b.Sampled && n > 0 {
-				h := float64(n) * unit
-				boxes = append(boxes, d.bar(b, zero-float64(below[i])*unit-h, h))
-				below[i] += n
-			}
-		}
-		d.bars(layer.attrs+` data-layer="`+layer.text+`"`, boxes)
-		if text := layer.text; len(boxes) > 0 {
+		drawn := d.stack(bins, below, zero, -unit, layer.attrs+` data-layer="`+layer.text+`"`, layer.value)
+		if text := layer.text; drawn > 0 {
 			if !limited && text == "served" {
 				text = "in flight: served or waiting"
 			}
@@ -192,27 +200,11 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 	d.printf(`<g class="failures" data-unit="%.6g">`, unit)
 	below := make([]int, len(bins))
 	for _, c := range classes {
-		var boxes []box
-		sum := 0
-		for i, b := range bins {
-			if n := b.failed[c]; n > 0 {
-				boxes = append(boxes, d.bar(b, zero+float64(below[i])*unit, float64(n)*unit))
-				below[i] += n
-				sum += n
-			}
-		}
 		fill := `fill="url(#` + classPattern(c) + `)"`
-		d.bars(fmt.Sprintf(`%s data-class="%s"`, fill, html.EscapeString(className(c))), boxes)
+		sum := d.stack(bins, below, zero, unit, fmt.Sprintf(`%s data-class="%s"`, fill, html.EscapeString(className(c))), func(b bin) int { return b.failed[c] })
 		d.sign(fmt.Sprintf("failed: %s (%d)", className(c), sum), swatch(fill))
 	}
-	var hollow []box
-	for i, b := range bins {
-		if b.Unresolved > 0 {
-			hollow = append(hollow, d.bar(b, zero+float64(below[i])*unit, float64(b.Unresolved)*unit))
-		}
-	}
-	d.bars(`class="hollow" data-class="unresolved"`, hollow)
-	if len(hollow) > 0 {
+	if d.stack(bins, below, zero, unit, `class="hollow" data-class="unresolved"`, func(b bin) int { return b.Unresolved }) > 0 {
 		d.sign("sent, its end is not in the record", swatch(`class="hollow"`))
 	}
 	d.printf(`</g>`)

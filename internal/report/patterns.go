@@ -45,13 +45,11 @@ func definitions(classes []loadgen.Class) string {
 	pattern("p-blind", "veil", "falling", "veil-line")
 	done := map[string]bool{}
 	for _, c := range classes {
-		id := classPattern(c)
-		if done[id] {
-			continue
+		id, t := classPattern(c), c.Traits()
+		if !done[id] {
+			pattern(id, t.Colour, t.Texture, "over")
 		}
 		done[id] = true
-		parts := strings.Split(id, "-")
-		pattern(id, parts[1], parts[2], "over")
 	}
 	b.WriteString("</defs>")
 	return b.String()

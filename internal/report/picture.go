@@ -39,7 +39,6 @@ func picture(r *record.Record, said []string) string {
 		d.sign("number: see the timeline", func(c *canvas, x, y float64) { c.markAt(x+9, y+5, "1") })
 	}
 	d.writeLegend()
-	front := d.body.String()
 
 	over := &drawing{axis: d.axis}
 	over.blind(r, bottom)
@@ -47,16 +46,9 @@ func picture(r *record.Record, said []string) string {
 	under := &drawing{axis: d.axis}
 	under.grid(bottom)
 
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg viewBox="0 0 %s %s" role="img" aria-labelledby="picture-title picture-desc">`, num(pictureWidth), num(d.y+4))
-	fmt.Fprintf(&b, `<title id="picture-title">%s</title><desc id="picture-desc">%s</desc>`,
-		html.EscapeString("The trial on one time axis"), html.EscapeString(strings.Join(said, " ")))
-	b.WriteString(definitions(classes))
-	b.WriteString(under.body.String())
-	b.WriteString(front)
-	b.WriteString(over.body.String())
-	b.WriteString("</svg>")
-	return b.String()
+	begin := fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-labelledby="picture-title picture-desc">`, num(pictureWidth), num(d.y+4))
+	about := fmt.Sprintf(`<title id="picture-title">The trial on one time axis</title><desc id="picture-desc">%s</desc>`, html.EscapeString(strings.Join(said, " ")))
+	return begin + about + definitions(classes) + under.body.String() + d.body.String() + over.body.String() + "</svg>"
 }
 
 // classesOf are the failures' classes that occur, the most frequent first.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"lightsout/internal/text"
@@ -89,13 +90,8 @@ func (s *section) row(values ...any) { s.Rows = append(s.Rows, text.Each(values,
 func plainCell(s string) cell { return cell{Text: clean(s)} }
 
 func cellOf(v any) cell {
-	switch v := v.(type) {
-	case cell:
-		return cell{clean(v.Text), v.Tone}
-	case string:
-		return plainCell(v)
-	case int:
-		return cell{Text: itoa(v)}
+	if c, ok := v.(cell); ok {
+		return cell{clean(c.Text), c.Tone}
 	}
-	return cell{Text: none}
+	return plainCell(fmt.Sprint(v))
 }

@@ -170,11 +170,7 @@ func bootIDsOf(r *record.Record) map[string]bootID {
 			newest[n.Name] = bootID{at, n.BootID}
 		}
 	}
-	var ids []string
-	for _, b := range newest {
-		ids = append(ids, b.id)
-	}
-	prove := outage.Proving(ids)
+	prove := outage.Proving(text.Each(slices.Collect(maps.Values(newest)), func(b bootID) string { return b.id }))
 	maps.DeleteFunc(newest, func(_ string, b bootID) bool { return !prove[b.id] })
 	return newest
 }

@@ -116,14 +116,9 @@ func counted(n place.Range, one, many string) string {
 }
 
 func (r *Report) table(out io.Writer, width int) error {
-	var top []string
-	for _, line := range r.Headline() {
-		top = append(top, wrapped("", line, width)...)
-	}
-	parts := [][]string{top, r.mapLines(width), r.lossLines(width)}
-	for _, note := range r.Notes() {
-		parts = append(parts, wrapped("", note, width))
-	}
+	wrap := func(line string) []string { return wrapped("", line, width) }
+	top := slices.Concat(text.Each(r.Headline(), wrap)...)
+	parts := slices.Concat([][]string{top, r.mapLines(width), r.lossLines(width)}, text.Each(r.Notes(), wrap))
 	page := ""
 	for _, lines := range parts {
 		if len(lines) > 0 {

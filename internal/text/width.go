@@ -187,10 +187,7 @@ func Hang(line string, w int) (out []string) {
 	indent := line[:len(line)-len(rest)]
 	for w > 0 && Width(indent+rest) > w {
 		head, _ := CutLeft(rest, w-len(indent)+1)
-		i := strings.LastIndexByte(head, ' ')
-		if i < 0 {
-			i = strings.IndexByte(rest, ' ')
-		}
+		i := max(strings.LastIndexByte(head, ' '), strings.IndexByte(rest, ' '))
 		if i < 0 {
 			break
 		}
