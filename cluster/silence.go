@@ -10,9 +10,9 @@ import (
 // there has been none (0 if that is unknown): the node's Ready
 // condition is Unknown, or the renewal of its Lease is late by our own clock.
 // While lightsout cannot see heartbeats, because the API server is away or Leases are not
-// being watched, no further node turns silent.
+// being watched, no further node turns silent. A node that is gone, or nil, is not silent.
 func (s *Snapshot) Silent(n *Node, now time.Time) (silentFor time.Duration, silent bool) {
-	if !n.Gone.IsZero() {
+	if n == nil || !n.Gone.IsZero() {
 		return 0, false
 	}
 	_, heard := n.Heartbeat()

@@ -112,11 +112,8 @@ func handFor(s *scene, of cluster.Ref) hand {
 	if of.Kind == cluster.KindPod {
 		h.pod = s.snap.Pod(of.Key)
 	}
-	if h.pod == nil {
-		return h
-	}
-	if n := s.snap.Node(h.pod.Node); n != nil {
-		_, h.silent = s.snap.Silent(n, s.now)
+	if h.pod != nil {
+		_, h.silent = s.snap.Silent(s.snap.Node(h.pod.Node), s.now)
 	}
 	return h
 }

@@ -37,17 +37,6 @@ func (s *dialogs) top() dialog {
 	return s.stack[len(s.stack)-1]
 }
 
-// press hands a key to the topmost dialog and reports whether that was closed
-// by it.
-func (s *dialogs) press(p pressed) (intent view.Intent, closed bool) {
-	d := s.top()
-	intent, done := d.press(p)
-	if done {
-		s.close(d)
-	}
-	return intent, done
-}
-
 func (s *dialogs) close(d dialog) {
 	if q, ok := d.(*questionDialog); ok {
 		s.answered[q.q.ID] = true

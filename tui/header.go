@@ -129,12 +129,9 @@ func banner(m *Model, w int) string {
 	missing, kind, a := unwatched(m)
 	switch {
 	case link.State == cluster.LinkDisconnected:
-		before, why = "STALE", t.text(link.Err)
+		before, why = "STALE", cmp.Or(t.text(link.Err), "the API server does not answer")
 		if !link.LastContact.IsZero() {
 			before += " " + age(m.s.now.Sub(link.LastContact))
-		}
-		if why == "" {
-			why = "the API server does not answer"
 		}
 		if left := link.NextTry.Sub(m.s.now); left > 0 {
 			before += fmt.Sprintf(", next try in %d s", int64((left+time.Second-1)/time.Second))

@@ -58,8 +58,10 @@ func (m *Model) pressDialog(p pressed) {
 		redraw(m)
 		return
 	}
-	intent, closed := m.dialogs.press(p)
-	if closed {
+	d := m.dialogs.top()
+	intent, done := d.press(p)
+	if done {
+		m.dialogs.close(d)
 		m.step.uncovered()
 	}
 	if intent != nil {

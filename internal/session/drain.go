@@ -55,13 +55,8 @@ const beforeDrain power.Action = "drain"
 // cordonsBefore are the actions that a drain's cordon prepares.
 var cordonsBefore = map[drainer]power.Action{drainerTrial: power.ActionShutdown, drainerShutdown: power.ActionShutdown, drainerOperator: beforeDrain}
 
-// action is what follows the drain; empty if nothing does.
-func (b drainer) action() power.Action {
-	if b == drainerShutdown {
-		return power.ActionShutdown
-	}
-	return ""
-}
+// actionsAfter are the actions that follow a drain.
+var actionsAfter = map[drainer]power.Action{drainerShutdown: power.ActionShutdown}
 
 // drain is the drain of some nodes, side by side.
 type drain struct {
@@ -123,7 +118,7 @@ func (r *drains) start(d *drain, nodes []string) {
 		n.ctx, n.cancel = context.WithTimeout(r.ctx, cmp.Or(d.within, math.MaxInt64))
 		d.nodes = append(d.nodes, n)
 		r.cordons.keep(name)
-		r.machines.show(d.by.action(), power.StageDraining, "cordoning", name)
+		r.machines.show(actionsAfter[d.by], power.StageDraining, "cordoning", name)
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
@@ -151,7 +146,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		if !n.state.underWay() {
 			continue
 		}
-		r.machines.show(d.by.action(), power.StageDraining, "draining: waiting for the API server", n.node)
+		r.machines.show(actionsAfter[d.by], power.StageDraining, "draining: waiting for the API server", n.node)
 		n.askAt = r.now().Add(heldLimit) // unless there is progress
 		r.spawn(func() {
 			err := r.opt.Drain.Drain(n.ctx, n.node, func(p cluster.DrainProgress) {
@@ -226,7 +221,7 @@ func (w *switching) drain(nodes []string, got chan<- drainResult) {
 		if len(failed) > 0 {
 			r.err = &power.ActionError{Action: power.ActionShutdown, Failed: failed}
 		}
-		w.machines.busy(power.ActionShutdown, "drained; polling the machine", r.nodes...)
+		w.machines.show(power.ActionShutdown, power.StageWaiting, "drained; polling the machine", r.nodes...)
 		got <- r
 	}
 	w.drains.start(d, nodes)

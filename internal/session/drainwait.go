@@ -51,7 +51,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		n.holder = f.Budget
 		r.say(view.NewEvent(view.CodeDrainHeld, n.node, f))
 	}
-	r.machines.show(d.by.action(), power.StageDraining, doing, n.node)
+	r.machines.show(actionsAfter[d.by], power.StageDraining, doing, n.node)
 }
 
 // heldText is why a drain does not go on: its last round failed, or a pod is held; and how many more are.

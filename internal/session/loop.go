@@ -94,9 +94,12 @@ func (b *inbox) put(m func()) {
 }
 
 // wake has the loop take a turn.
-func (b *inbox) wake() {
+func (b *inbox) wake() { signal(b.notify) }
+
+// signal puts a signal into a channel that holds one, unless one is there.
+func signal(c chan<- struct{}) {
 	select {
-	case b.notify <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

@@ -225,11 +225,6 @@ func (m *machines) update(node string, change func(v *view.MachineView)) {
 	m.views[node] = v
 }
 
-// busy shows that an action on the machines of nodes is under way, and waits.
-func (m *machines) busy(a power.Action, text string, nodes ...string) {
-	m.show(a, power.StageWaiting, text, nodes...)
-}
-
 // show shows a stage of an action on the machines of nodes; of a drain that no action follows, a is empty.
 func (m *machines) show(a power.Action, stage power.Stage, text string, nodes ...string) {
 	for _, n := range nodes {

@@ -37,7 +37,7 @@ func NewQuestions() *Questions { return &Questions{changed: make(chan struct{}, 
 func (l *Questions) Ask(ctx context.Context, q view.Question) (view.Answer, error) {
 	got := make(chan view.Answer, 1)
 	shown := l.ask(q, func(a view.Answer) { got <- a })
-	l.signal()
+	signal(l.changed)
 	select {
 	case a := <-got:
 		return a, nil
@@ -45,15 +45,8 @@ func (l *Questions) Ask(ctx context.Context, q view.Question) (view.Answer, erro
 		l.mu.Lock()
 		l.open = slices.DeleteFunc(l.open, func(x *asked) bool { return x == shown })
 		l.mu.Unlock()
-		l.signal()
+		signal(l.changed)
 		return view.Answer{}, ctx.Err()
-	}
-}
-
-func (l *Questions) signal() {
-	select {
-	case l.changed <- struct{}{}:
-	default:
 	}
 }
 

@@ -57,11 +57,9 @@ func (r *RecordWriter) Timeline() *record.Timeline { return r.timeline }
 
 // Transition adds a change of the cluster to the timeline. It is the watcher's sink.
 func (r *RecordWriter) Transition(t cluster.Transition) {
-	if r.names != nil {
-		r.names.Add(record.NameNamespace, t.Subject.Namespace)
-		if t.Subject.Kind == cluster.KindNode {
-			r.names.Add(record.NameHost, t.Subject.Name)
-		}
+	r.names.Add(record.NameNamespace, t.Subject.Namespace)
+	if t.Subject.Kind == cluster.KindNode {
+		r.names.Add(record.NameHost, t.Subject.Name)
 	}
 	r.timeline.Add(view.Transition(t))
 	if s := r.follower.Load(); s != nil {

@@ -244,10 +244,7 @@ func (s *Session) tick() {
 
 // observe takes the newest snapshot and handles the changes in it.
 func (s *Session) observe() {
-	if s.opt.Watcher == nil {
-		return
-	}
-	snap := s.opt.Watcher.Snapshot()
+	snap := s.switching.cluster.snapshot()
 	if snap == nil {
 		return
 	}
@@ -378,14 +375,10 @@ type history map[cluster.Key][]int
 // with returns the history extended by a snapshot.
 func (h history) with(s *cluster.Snapshot) history {
 	next := make(history, len(h))
-	for i, d := range s.Deployments() {
-		if i >= historyMost {
-			break
-		}
+	all := s.Deployments()
+	for _, d := range all[:min(len(all), historyMost)] {
 		old := h[d.Key]
-		if len(old) >= historyLen {
-			old = old[len(old)-historyLen+1:]
-		}
+		old = old[max(0, len(old)-historyLen+1):]
 		next[d.Key] = append(slices.Clone(old), d.Available)
 	}
 	return next

@@ -99,13 +99,9 @@ func (w *switching) ask(a view.AskPower) {
 		w.departure.stay()
 	}
 	a.Nodes = w.needed(a)
-	if len(a.Nodes) == 0 {
-		return
+	if len(a.Nodes) > 0 && !w.drains.underWay(a.Nodes) {
+		w.run(a, nil, func(error) {}, w.switcher.Switch)
 	}
-	if w.drains.underWay(a.Nodes) {
-		return
-	}
-	w.run(a, nil, func(error) {}, w.switcher.Switch)
 }
 
 // needed returns the nodes of a request that it would change, and says of the others
@@ -235,7 +231,7 @@ func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.L
 func (x *request) agreed() {
 	x.stage = agreed
 	x.w.notice = view.Notice{Text: "the answer was yes: " + power.Verb(x.action) + " " + text.List(x.nodes), At: x.w.now()}
-	x.w.machines.busy(x.action, "polling the machine once more", x.nodes...)
+	x.w.machines.show(x.action, power.StageWaiting, "polling the machine once more", x.nodes...)
 }
 
 // acting marks the start of the action. The clock's zero and the guest come before the
@@ -282,7 +278,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 	under := w.under()
 	for _, n := range q.Nodes {
 		if under[n] == "" { // otherwise the screen keeps the action under way until it ends
-			w.machines.busy(q.Action, "", n)
+			w.machines.show(q.Action, power.StageWaiting, "", n)
 		}
 	}
 }

@@ -178,11 +178,7 @@ func (t *Target) Sources() []loadgen.Source {
 }
 
 func silent(s *cluster.Snapshot, node string, now time.Time) bool {
-	n := s.Node(node)
-	if n == nil {
-		return false
-	}
-	_, silent := s.Silent(n, now)
+	_, silent := s.Silent(s.Node(node), now)
 	return silent
 }
 
