@@ -140,7 +140,7 @@ func (w *Workload) Homeless() Range { return w.Pending.Minus(Range{w.Waiting, w.
 func (w *Workload) NoNode(count func(Range) string) string {
 	others := ""
 	if w.Waiting > 0 {
-		others = fmt.Sprintf(" (%d wait already)", w.Waiting)
+		others = fmt.Sprintf(", besides %d waiting already", w.Waiting)
 	}
 	return count(w.Homeless()) + " Pending" + others + ": " + w.Reasons[0]
 }

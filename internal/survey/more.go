@@ -77,6 +77,9 @@ func (r *Report) remedy(l *Loss) string {
 	if len(l.ToSpare.Room) > 0 {
 		ways = append(ways, "room for "+text.List(l.ToSpare.Room))
 	}
+	if ways == nil && l.harm() == len(l.Budgets) {
+		ways = append(ways, "lower what the budget requires ("+strings.Join(l.Budgets, "; ")+")")
+	}
 	some := !l.Held && l.counts.Missing.High+len(l.Broken)+len(l.Budgets) == 0
 	for _, w := range l.Workloads {
 		if !w.enough() && w.Homeless().High > 0 {

@@ -182,6 +182,9 @@ func TestPodsThatAreNeverEvictedBreakMinimumsAndBudgets(t *testing.T) {
 	if l := loss(t, r, "a"); len(l.Broken) != 1 || len(l.Budgets) != 1 {
 		t.Errorf("%+v", l)
 	}
+	if got, want := headline(make_(t, cluster.NewSnapshot(*c), Options{})), "To spare a: lower what the budget requires (d/ingress: 0 healthy, the budget requires 1)"; !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
 }
 
 // The control plane evicts no pod of a rack that is most of the zone, nor of the last nodes.
