@@ -106,13 +106,16 @@ func TestTheQuestionNamesNoOutageOfOthersThatIsOver(t *testing.T) {
 	x.waitEnd()
 }
 
-// Another program with the same journal may see a machine on first: the screen does not list it as off.
+// Another program with the same journal may see a machine on first: the screen does not list it as off, and
+// the question about leaving, which nobody has answered, goes without an end.
 func TestTheScreenReadsWhatAnotherProgramHasSettled(t *testing.T) {
 	t.Parallel()
 	dir, b := t.TempDir(), newBoard(workers...)
 	x := startSession(t, dir, b, session.Options{})
 	x.press(power.ActionOff, "yes", "kube-node3")
 	x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	x.Send(view.AskQuit{})
+	x.question("quit")
 	b.mu.Lock() // no poll is answered meanwhile
 	other := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
 	defer other.Close()
@@ -122,7 +125,9 @@ func TestTheScreenReadsWhatAnotherProgramHasSettled(t *testing.T) {
 	}
 	b.state["kube-node3"] = power.On
 	b.mu.Unlock()
-	x.frame("it is on", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff })
+	x.frame("it is on", func(f *view.Frame) bool {
+		return !f.Power["kube-node3"].LeftOff && f.Question == nil && strings.HasSuffix(f.Notice.Text, "q leaves")
+	})
 	x.Send(view.AskQuit{})
 	x.waitEnd()
 }
