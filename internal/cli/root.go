@@ -85,7 +85,7 @@ func (o options) Read() (*config.Config, error) {
 		cfg, err = o.Flags.Read()
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	if o.Found() {
 		sayFound.Do(func() { fmt.Fprintf(stderr, "lightsout reads %s\n", o.AbsPath()) })
