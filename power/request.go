@@ -57,7 +57,7 @@ type Drainer interface {
 	Drain(ctx context.Context, nodes []string) ([]string, error)
 }
 
-// Assumption lists nodes that count as off, and nodes that count as cordoned.
+// Assumption lists nodes that count as off, as cordoned, and as drained.
 type Assumption struct{ Off, Cordoned, Drained []string }
 
 // Request is a request to switch machines.

@@ -56,18 +56,15 @@ func (s *dialogs) inspect() view.Inspect {
 
 // question opens, renews or closes the dialog of the frame's question.
 func (s *dialogs) question(q *view.Question) {
-	renewed := false
 	for _, d := range s.stack {
-		open, ok := d.(*questionDialog)
-		if ok && q != nil && open.q.ID == q.ID {
+		if open, ok := d.(*questionDialog); ok && q != nil && open.q.ID == q.ID {
 			open.renew(q)
 			return
 		}
-		renewed = renewed || ok && q != nil && open.q.Kind == q.Kind
 	}
 	s.stack = slices.DeleteFunc(s.stack, func(d dialog) bool { _, is := d.(*questionDialog); return is })
 	if q != nil && !s.answered[q.ID] {
-		d := &questionDialog{q: q, in: newInput(q.Secret), now: s.now, renewed: renewed}
+		d := &questionDialog{q: q, in: newInput(q.Secret), now: s.now}
 		d.begin()
 		s.open(d)
 	}

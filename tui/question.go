@@ -20,7 +20,6 @@ type questionDialog struct {
 	// holds the rows that were shown.
 	unread, next int
 	read         map[string]bool
-	renewed      bool // it takes the place of one whose facts have changed
 	now          func() time.Time
 	grace
 }
@@ -83,9 +82,6 @@ func (d *questionDialog) foot() string {
 	}
 	if d.toCopy() != "" {
 		keys += " · Y copy the command"
-	}
-	if d.renewed {
-		keys = "changed since you were asked: read it again · " + keys
 	}
 	if d.absorbed() {
 		keys = "that key came too early: press it again · " + keys

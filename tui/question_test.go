@@ -95,16 +95,8 @@ func TestAnsweredQuestionIsNotShownAgain(t *testing.T) {
 	q.ID = "switch-2"
 	next.Question = &q
 	m.Update(FrameMsg{&next})
-	if m.dialogs.top() == nil || strings.Contains(plainView(m), "changed since") {
-		t.Errorf("another question is not shown, or as a changed one:\n%s", plainView(m))
-	}
-	q.ID = "switch-3"
-	m.Update(FrameMsg{&next})
-	changed := q
-	changed.ID, next.Question = "switch-4", &changed
-	m.Update(FrameMsg{&next})
-	if v := plainView(m); !strings.Contains(v, "changed since you were asked: read it again") {
-		t.Errorf("a question whose facts have changed does not show that:\n%s", v)
+	if m.dialogs.top() == nil {
+		t.Error("another question is not shown")
 	}
 	m.Update(FrameMsg{calm()})
 	if m.dialogs.top() != nil {

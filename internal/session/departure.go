@@ -6,7 +6,6 @@ type departureState int
 const (
 	staying    departureState = iota
 	choosing                  // the operator wants to leave and has not answered how
-	awaiting                  // the same, and only requests or switching hold it: it ends after these
 	undoing                   // it ends when no node is cordoned or drained, and no machine off
 	bringing                  // undoing, and lightsout powers on the machines first
 	afterGuest                // it ends as soon as the guest has ended

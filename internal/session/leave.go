@@ -35,11 +35,8 @@ func (v *leaving) ask() {
 	switch {
 	case v.settled() && !v.loads.busy():
 		v.departure.to(gone)
-	case v.departure.state < choosing: // otherwise the question is open
+	case v.departure.state != choosing: // otherwise the question is open
 		v.departure.to(choosing)
-		if len(v.machines.own())+len(v.cordons.open())+len(v.drains.running) == 0 {
-			v.departure.to(awaiting)
-		}
 		var named []string // as in the question on the screen
 		v.opt.Questions.follow(func() (view.Question, bool) {
 			named = slices.Concat(v.machines.own(), v.goingOff())
@@ -74,9 +71,7 @@ func (v *leaving) question() (view.Question, bool) {
 	case v.busy():
 		return question("Leave while machines are being switched?", nothing, "Leave", append(going, cordoned...)...)
 	case cordoned == nil:
-		q, open := question("Leave while requests are in flight?", nothing, "Cancel them and leave")
-		q.Lines = append(q.Lines, view.Line{Text: "Without an answer lightsout leaves once all requests have ended."})
-		return q, open
+		return question("Leave while requests are in flight?", nothing, "Cancel them and leave")
 	}
 	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
 }
@@ -145,18 +140,16 @@ func (v *leaving) waitsFor() []string {
 	return slices.Compact(nodes)
 }
 
-// endIfSettled ends the session when that was requested and the reason to stay has gone. It goes on if somebody
-// else has switched on what the operator was asked about.
+// endIfSettled ends the session when that was requested and the reason to stay has gone. A question
+// that nobody has answered ends nothing.
 func (v *leaving) endIfSettled() {
 	over := false
 	switch v.departure.state {
 	case choosing:
 		if v.settled() && !v.loads.busy() {
 			v.departure.to(staying)
-			v.notice = view.Notice{Text: "all is on again, so the question is gone: q leaves", At: v.now()}
+			v.notice = view.Notice{Text: "what held lightsout is over: q leaves", At: v.now()}
 		}
-	case awaiting:
-		over = v.settled() && !v.loads.busy()
 	case undoing, bringing:
 		over = v.settled()
 	case afterGuest:

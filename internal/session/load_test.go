@@ -109,7 +109,9 @@ func TestLeavingAsksWhileRequestsAreInFlight(t *testing.T) {
 
 	x.Send(view.AskQuit{})
 	x.question(view.QuestionQuit)
-	x.Send(view.StopLoad{Cancel: true}) // nothing is left to ask about
+	x.Send(view.StopLoad{Cancel: true}) // nothing is left to ask about, and nobody has answered
+	x.frame("lightsout stays", func(f *view.Frame) bool { return f.Question == nil && strings.HasSuffix(f.Notice.Text, "q leaves") })
+	x.Send(view.AskQuit{})
 	x.waitEnd()
 }
 
