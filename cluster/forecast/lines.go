@@ -120,7 +120,7 @@ func (h Hits) placeLines() (out []Line) {
 			continue
 		}
 		if named++; named <= placesShown {
-			warn("%s: %s", w.Key, w.NoNode(ranged))
+			warn("%s%s: %s", w.Key, w.Already(), w.NoNode(ranged))
 		}
 	}
 	if named > placesShown {

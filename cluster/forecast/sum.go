@@ -16,7 +16,7 @@ import (
 func (f *Forecast) Sum(h Hits) Line {
 	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
 	if h.Unheard > 0 {
-		left += fmt.Sprintf(" (%d not heard yet)", h.Unheard)
+		left += fmt.Sprintf(" (lightsout awaits a heartbeat of %d)", h.Unheard)
 	}
 	if h.Unread != "" {
 		return Line{Text: h.Unread + " · " + left, Warn: true}
@@ -40,7 +40,7 @@ func (h Hits) short() (out []string) {
 	var passing []place.Workload
 	for _, d := range h.Deployments {
 		if w := h.Place.Of(d.Key); d.BelowMinimum && (!w.Lacks() || d.AvailableAfter < w.After.Low) {
-			passing = append(passing, place.Workload{Key: d.Key, After: place.Range{Low: d.AvailableAfter, High: d.AvailableAfter}, Running: d.Wanted})
+			passing = append(passing, place.Workload{Key: d.Key, After: place.Range{Low: d.AvailableAfter, High: d.AvailableAfter}, Wanted: d.Wanted})
 		}
 	}
 	return append(h.shares("lasting: ", lasting), h.shares("until replaced: ", passing)...)
@@ -53,7 +53,7 @@ const sharesShown = 3
 // another one that the outage hits has the name. It is empty if there are none.
 func (h Hits) shares(title string, all []place.Workload) (out []string) {
 	slices.SortStableFunc(all, func(a, b place.Workload) int {
-		return cmp.Compare(a.After.Low*max(b.Running, 1), b.After.Low*max(a.Running, 1))
+		return cmp.Compare(a.After.Low*max(b.Wanted, 1), b.After.Low*max(a.Wanted, 1))
 	})
 	for i, w := range all {
 		if i == sharesShown {
@@ -64,7 +64,7 @@ func (h Hits) shares(title string, all []place.Workload) (out []string) {
 		if slices.ContainsFunc(h.Place.Workloads, func(x place.Workload) bool { return x.Name == name && x.Namespace != w.Namespace }) {
 			name = w.Key.String()
 		}
-		out = append(out, fmt.Sprintf("%s %v/%d", name, w.After, w.Running))
+		out = append(out, fmt.Sprintf("%s %v/%d", name, w.After, w.Wanted))
 	}
 	if len(out) == 0 {
 		return nil

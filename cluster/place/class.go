@@ -1,7 +1,6 @@
 package place
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -145,7 +144,11 @@ func (w *World) classOf(p *cluster.Pod) *class {
 	if p.Spec == (cluster.Spec{}) && p.CPUMilli > 0 { // the format of records
 		c.needs = &needs{pod: c.pod, spec: c.spec, cpu: p.CPUMilli, scoreCPU: p.CPUMilli, requests: []amount{{cpu, p.CPUMilli}}}
 	}
-	c.workload = cluster.Key{Namespace: p.Namespace, Name: cmp.Or(p.Deployment, p.OwnerName, p.Name)}
+	ref := p.Workload()
+	if o := w.s.Workload(ref); o != nil && ref.Kind != cluster.KindJob { // which wants completions
+		w.wanted[ref.Key] = o.Desired
+	}
+	c.workload = ref.Key
 	w.byKey[k], w.classes = c, append(w.classes, c)
 	if a := c.spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
 		w.guards = append(w.guards, c)

@@ -116,6 +116,8 @@ type Workload struct {
 	// nodes that are down.
 	Running int `json:"running"`
 	Lost    int `json:"lost"`
+	// Wanted is how many pods its specification asks for; where that is unknown, and of a Job, how many ran or waited.
+	Wanted int `json:"wanted"`
 	// After is the number of pods that run in the end.
 	After Range `json:"after"`
 	Losses
@@ -136,13 +138,17 @@ type Workload struct {
 // Homeless is the number of its pods that get no node because of the outage.
 func (w *Workload) Homeless() Range { return w.Pending.Minus(Range{w.Waiting, w.Waiting}) }
 
-// NoNode says how many pods get no node because of the outage, as count has it, how many had none, and why.
+// NoNode says how many pods get no node because of the outage, as count has it, and why.
 func (w *Workload) NoNode(count func(Range) string) string {
-	others := ""
-	if w.Waiting > 0 {
-		others = fmt.Sprintf(", besides %d waiting already", w.Waiting)
+	return count(w.Homeless()) + " Pending: " + w.Reasons[0]
+}
+
+// Already says how many of the wanted pods waited without the outage, for a node or for something else: " (1 waiting already)", or nothing.
+func (w *Workload) Already() string {
+	if n := max(w.Waiting, w.Wanted-w.Running); n > 0 {
+		return fmt.Sprintf(" (%d waiting already)", n)
 	}
-	return count(w.Homeless()) + " Pending" + others + ": " + w.Reasons[0]
+	return ""
 }
 
 // Lacks reports whether some of its pods may not run in the end: because of the outage if it lost or ended any.
@@ -404,6 +410,7 @@ func (s *sum) finish(orders int) *Outcome {
 	waiting := s.w.Waiting()
 	for k, x := range s.of {
 		x.Waiting = waiting[k]
+		x.Wanted = cmp.Or(s.w.wanted[k], x.Running+x.Waiting)
 		x.Reasons = slices.SortedFunc(maps.Keys(s.reasons[k]), func(a, b string) int {
 			return cmp.Or(cmp.Compare(s.reasons[k][b], s.reasons[k][a]), cmp.Compare(a, b))
 		})

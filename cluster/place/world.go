@@ -33,6 +33,7 @@ type World struct {
 	resources map[string]int
 	specs     map[cluster.Spec]*needs
 	classes   []*class
+	wanted    map[cluster.Key]int // pods of a workload, by its specification
 	byKey     map[classKey]*class
 	lastKey   classKey // of last
 	last      *class
@@ -120,7 +121,7 @@ func New(s *cluster.Snapshot) *World {
 	w := &World{
 		s: s, byName: map[string]int{}, resources: map[string]int{}, specs: map[cluster.Spec]*needs{},
 		byKey: map[classKey]*class{}, spaces: map[string]labels.Set{}, tops: map[string]*topology{},
-		quotas: map[string][]*corev1.ResourceQuota{}, scoped: map[string]bool{},
+		wanted: map[cluster.Key]int{}, quotas: map[string][]*corev1.ResourceQuota{}, scoped: map[string]bool{},
 	}
 	for _, name := range []string{"cpu", "memory", "ephemeral-storage"} {
 		w.resource(name)

@@ -46,7 +46,7 @@ func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy, before *place
 		a.w.Settle(a.down, before)
 	}
 	for _, p := range s.Pods() {
-		if _, ok := q.Min[workload(p)]; ok {
+		if _, ok := q.Min[p.Workload().Key]; ok {
 			a.held[p.Node] = true
 		}
 	}
@@ -58,11 +58,6 @@ func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy, before *place
 	a.left, _ = a.w.Fits(a.down...)
 	a.now = a.lose(a.down)
 	return &a
-}
-
-// workload is the key of a pod's workload, as place.Workload has it.
-func workload(p *cluster.Pod) cluster.Key {
-	return cluster.Key{Namespace: p.Namespace, Name: cmp.Or(p.Deployment, p.OwnerName, p.Name)}
 }
 
 // A survey of up to manyPairs pairs plays each in as many orders as a question about that
@@ -174,7 +169,7 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 	if slices.ContainsFunc(l.Workloads, func(w Workload) bool { return w.enough() }) {
 		l.counts = others
 	}
-	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Running) }
+	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Wanted) }
 	homeless := func(w Workload) int { return min(1, w.Pending.High+w.Missing.High) }
 	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Or(homeless(b)-homeless(a), cmp.Compare(share(a), share(b))) })
 	for _, b := range o.Budgets {

@@ -129,6 +129,7 @@ var newObject = map[cluster.Kind]func() any{
 	cluster.KindStorageClass: func() any { return &storagev1.StorageClass{} },
 	cluster.KindCSIDriver:    func() any { return &storagev1.CSIDriver{} },
 	cluster.KindQuota:        func() any { return &corev1.ResourceQuota{} },
+	cluster.KindStatefulSet:  func() any { return &cluster.Workload{} },
 	cluster.KindJob:          func() any { return &batchv1.Job{} },
 	cluster.KindBudget:       func() any { return &policyv1.PodDisruptionBudget{} },
 	cluster.KindNamespace:    func() any { return &corev1.Namespace{} },

@@ -243,7 +243,7 @@ func (r *Report) add(found []*asker) {
 func (q *Options) known(s *cluster.Snapshot) error {
 	left := maps.Clone(q.Min)
 	for _, p := range s.Pods() {
-		delete(left, workload(p))
+		delete(left, p.Workload().Key)
 	}
 	for key := range left {
 		return fmt.Errorf("the minimum names %s, which has no pods", key)

@@ -75,10 +75,10 @@ func (l *Loss) Why() string { return text.Clean(strings.Join(l.reasons(), "; "),
 func (l *Loss) reasons() []string {
 	why := slices.Concat(map[bool][]string{true: {l.Rule}}[l.Held], l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
-		left := fmt.Sprintf("%s: %v of %d left%s, ", w.Key, w.After, w.Running, map[bool]string{true: " (enough)"}[w.enough()])
+		left := fmt.Sprintf("%s: %v of %d left%s%s, ", w.Key, w.After, w.Wanted, w.Already(), map[bool]string{true: " (enough)"}[w.enough()])
 		if w.Slots > 0 {
 			slots := place.Range{Low: w.After.Low * w.Slots, High: w.After.High * w.Slots}
-			left += fmt.Sprintf("capacity %v of %d, ", slots, w.Running*w.Slots)
+			left += fmt.Sprintf("capacity %v of %d, ", slots, w.Wanted*w.Slots)
 		}
 		why = append(why, left+w.away())
 	}
