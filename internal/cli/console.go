@@ -216,9 +216,12 @@ func settled(f *view.Frame, nodes []string) (done bool, failed []string) {
 // plainMarks are the prefixes of a question's lines, by level.
 var plainMarks = map[view.Level]string{view.Info: "  ", view.Good: "+ ", view.Warning: "! ", view.Bad: "x "}
 
-// questionLines formats a question as plain lines that are safe for a terminal.
+// questionLines formats a question as plain lines that are safe for a terminal; one that the command line has answered, as a statement.
 func questionLines(q view.Question) []string {
 	out := []string{text.Cells(q.Title)}
+	if q.Kind == view.QuestionRestore {
+		out[0] = "Already off or cordoned, and so in each forecast:"
+	}
 	for _, l := range q.Lines {
 		out = append(out, plainMarks[l.Level]+text.Cells(l.Text))
 	}

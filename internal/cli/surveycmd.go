@@ -126,10 +126,7 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 			return fmt.Errorf("the loss of %s leaves too little: %s", l.Name, l.Broken[0])
 		}
 	}
-	if q.require == "" {
-		return nil
-	}
-	if why := r.Unmet(q.require); why != "" {
+	if why := r.Unmet(q.require); q.require != "" && why != "" {
 		return fmt.Errorf("the cluster does not meet %s: %s", q.require, why)
 	}
 	return nil
@@ -137,11 +134,8 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 
 // terminalWidth is how many cells a line of the terminal has; 0 of a file that is no terminal.
 func terminalWidth(f *os.File) int {
-	w, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return w
+	w, _, _ := term.GetSize(int(f.Fd()))
+	return max(0, w)
 }
 
 // readSnapshot reads a file of lightsout snapshot.

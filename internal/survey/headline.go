@@ -38,19 +38,24 @@ func ends(losses ...*Loss) string {
 			victims = append(victims, v.Workload.String())
 		}
 	}
-	slices.Sort(victims)
-	victims = slices.Compact(victims)
-	who, where := text.List(victims), ""
-	if len(victims) > 3 {
-		who = fmt.Sprintf("%d workloads", len(victims))
-	}
+	where := ""
 	if n < len(losses) {
 		where = fmt.Sprintf("for %d of them, ", n)
 	}
 	if n == 0 {
 		return ""
 	}
-	return " (" + where + "pods of " + who + " may end)"
+	return " (" + where + "pods of " + briefly(victims) + " may end)"
+}
+
+// briefly lists workloads, or counts more than three.
+func briefly(who []string) string {
+	slices.Sort(who)
+	who = slices.Compact(who)
+	if len(who) > 3 {
+		return fmt.Sprintf("%d workloads", len(who))
+	}
+	return text.List(who)
 }
 
 // answers are those about nodes, about pairs if the survey tried them, and about each sort of groups.
@@ -123,19 +128,15 @@ func (a *answer) condition() string {
 			may = "lack pods"
 		}
 		for _, w := range l.Workloads {
-			if key := w.Key.String(); !w.enough() && !slices.Contains(who, key) {
-				who = append(who, key)
+			if !w.enough() {
+				who = append(who, w.Key.String())
 			}
 		}
 	}
-	slices.Sort(who)
-	switch {
-	case len(who) == 0:
+	if len(who) == 0 {
 		return " only if some pods may wait"
-	case len(who) > 3:
-		return fmt.Sprintf(" only if %d workloads may %s", len(who), may)
 	}
-	return " only if " + text.List(who) + " may " + may
+	return " only if " + briefly(who) + " may " + may
 }
 
 // Spare names what the cluster can spare, and on which condition: "Can spare, one at a time: node-c1; node-a2 only if
@@ -150,15 +151,12 @@ func (r *Report) Spare() string {
 			parts = append(parts, a.text(a.partial)+a.condition()+r.oneNode(a, a.partial))
 		}
 	}
-	can, wait := "Can spare, one at a time: "+strings.Join(parts, "; "), text.Noun(r.Waiting, "waits", "wait")
+	can := "Can spare, one at a time: " + strings.Join(parts, "; ")
 	if len(parts) == 0 {
 		can = "Can spare: nothing"
 	}
-	switch n := len(r.waiting); {
-	case n > 3:
-		can += fmt.Sprintf(" (not counted: %d pods of %d workloads, which %s for a node already)", r.Waiting, n, wait)
-	case n > 0:
-		can += fmt.Sprintf(" (not counted: %s of %s, which %s for a node already)", text.Count(r.Waiting, "pod", "pods"), text.List(r.waiting), wait)
+	if len(r.waiting) > 0 {
+		can += fmt.Sprintf(" (not counted: %s of %s, which %s for a node already)", text.Count(r.Waiting, "pod", "pods"), briefly(r.waiting), text.Noun(r.Waiting, "waits", "wait"))
 	}
 	return can
 }
@@ -174,13 +172,10 @@ func (r *Report) oneNode(a answer, s some) string {
 			who = append(who, one.Deployment.String())
 		}
 	}
-	switch len(who) {
-	case 0:
+	if len(who) == 0 {
 		return ""
-	case 1:
-		return ", but " + who[0] + " has all pods on one node"
 	}
-	return fmt.Sprintf(", but %d deployments have all pods on one node", len(who))
+	return ", but " + briefly(who) + text.Noun(len(who), " has", " have") + " all pods on one node"
 }
 
 // cantSpare names what the cluster can't spare of these sorts; none: of any. It is empty if it can spare all.
@@ -195,8 +190,8 @@ func (r *Report) cantSpare(sorts ...string) string {
 }
 
 // Headline is the result: lines with the nodes that take no pods, one with what the cluster can spare beside, one with
-// what it can't, and some with what would change that.
-func (r *Report) Headline() []string {
+// what it can't, and some with what would change that: of each sort at most so many.
+func (r *Report) Headline(most int) []string {
 	if len(r.Losses) == 0 && len(r.Down) == 0 {
 		return []string{"There are no worker nodes to lose."}
 	}
@@ -214,5 +209,5 @@ func (r *Report) Headline() []string {
 	if not := r.cantSpare(); not != "" {
 		lines = append(lines, "Can't spare: "+not)
 	}
-	return append(lines, r.more()...)
+	return append(lines, r.more(most)...)
 }

@@ -10,15 +10,15 @@ import (
 	"lightsout/internal/text"
 )
 
-// A survey looks for a remedy for so many losses of one sort, and prints so many.
+// A survey looks for a remedy for so many losses of one sort, and a terminal shows so many.
 const (
 	remediesTried = 50
 	remediesMost  = 3
 )
 
 // more says what would let the cluster spare what it can't: nodes that are there already first, then the
-// fewest pods. Losses with one remedy share a line.
-func (r *Report) more() (lines []string) {
+// fewest pods; of each sort at most so many. Losses with one remedy share a line.
+func (r *Report) more(most int) (lines []string) {
 	who, sum := map[string][]string{}, map[string]int{}
 	var all, none []string // the remedies, and what has none
 	hidden := 0
@@ -37,12 +37,12 @@ func (r *Report) more() (lines []string) {
 			none = append(none, a.text(g))
 		}
 		delete(groups, "")
-		hidden += max(0, len(groups)-remediesMost)
+		hidden += max(0, len(groups)-most)
 		remedies := slices.SortedFunc(maps.Keys(groups), func(x, y string) int {
 			x1, y1 := groups[x].losses[0], groups[y].losses[0]
 			return cmp.Or(cmp.Compare(x1.ToSpare.news(), y1.ToSpare.news()), x1.counts.Pending.High-y1.counts.Pending.High, groups[y].n-groups[x].n, cmp.Compare(x1.Name, y1.Name))
 		})
-		for _, what := range remedies[:min(len(remedies), remediesMost)] {
+		for _, what := range remedies[:min(len(remedies), most)] {
 			if who[what] == nil {
 				all = append(all, what)
 			}
@@ -64,30 +64,31 @@ func (r *Report) more() (lines []string) {
 
 // remedy is what lets the cluster spare the nodes; or for which minimums it can spare them as it is.
 func (r *Report) remedy(l *Loss) string {
-	var ways, enough []string
-	for _, n := range l.ToSpare.Up {
-		ways = append(ways, map[bool]string{true: "bring back ", false: "uncordon "}[r.isDown(n)]+n)
-	}
-	for _, n := range l.ToSpare.Add {
-		ways = append(ways, "one more node like "+n)
-	}
-	for _, rules := range l.ToSpare.Loosen {
-		ways = append(ways, "loosen the "+rules+" (room alone does not help)")
-	}
+	ways := slices.Concat(
+		text.Each(l.ToSpare.Up, func(n string) string {
+			return map[bool]string{true: "bring back ", false: "uncordon "}[r.isDown(n)] + n
+		}),
+		text.Each(l.ToSpare.Add, func(n string) string { return "one more node like " + n }),
+		text.Each(l.ToSpare.Loosen, func(rules string) string { return "loosen the " + rules + " (room alone does not help)" }))
 	if len(l.ToSpare.Room) > 0 {
 		ways = append(ways, "room for "+text.List(l.ToSpare.Room))
 	}
-	if ways == nil && l.harm() == len(l.Budgets) {
+	if len(ways) == 0 && l.harm() == len(l.Budgets) {
 		ways = append(ways, "lower what the budget requires ("+strings.Join(l.Budgets, "; ")+")")
 	}
+	if len(l.ToSpare.Min) > 0 {
+		ways = []string{strings.TrimPrefix(text.List(ways)+"; or fewer pods are enough (--min "+strings.Join(l.ToSpare.Min, " --min ")+")", "; or ")}
+	}
+	return text.List(ways)
+}
+
+// fewer are the values of --min with which the cluster can spare the nodes as it is, if each workload keeps a pod.
+func (l *Loss) fewer() (enough []string) {
 	some := !l.Held && l.counts.Missing.High+len(l.Broken)+len(l.Budgets) == 0
 	for _, w := range l.Workloads {
 		if !w.enough() && w.Homeless().High > 0 {
-			enough, some = append(enough, fmt.Sprintf("--min %s=%d", w.Key, w.After.Low)), some && w.After.Low > 0
+			enough, some = append(enough, fmt.Sprintf("%s=%d", w.Key, w.After.Low)), some && w.After.Low > 0
 		}
 	}
-	if !some || enough == nil {
-		return text.List(ways)
-	}
-	return strings.TrimPrefix(text.List(ways)+"; or fewer pods are enough ("+strings.Join(enough, " ")+")", "; or ")
+	return map[bool][]string{true: enough}[some]
 }

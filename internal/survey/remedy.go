@@ -22,6 +22,8 @@ type Remedy struct {
 	// Loosen names rules of workloads, and Room who needs how much of it.
 	Loosen []string `json:"loosen,omitempty"`
 	Room   []string `json:"room,omitempty"`
+	// Min has values of --min, NAMESPACE/NAME=N: with so few pods the cluster can spare the nodes without any of these changes.
+	Min []string `json:"min,omitempty"`
 
 	loose map[cluster.Key][]string // as place.World has it
 }

@@ -155,14 +155,70 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 	}
 }
 
-// Of many pairs only those with an effect have a row.
-func TestManyPairsWithoutAnEffectHaveNoRow(t *testing.T) {
-	for nodes, want := range map[string]int{"abcdefghij": 10 + 45, "abcdefghijk": 11 + 10} {
-		c := tiny(nodes)
-		put(c, "StatefulSet", "db", "a", cpus("1"))
-		r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-		if n := len(r.Rows()); n != want || len(r.Of(Pair)) != r.Pairs {
-			t.Errorf("%d nodes: %d rows, want %d", len(nodes), n, want)
+// A pair has a row if it breaks more than its nodes alone, or takes most pods of a workload.
+func TestOnlyPairsThatBreakMoreHaveARow(t *testing.T) {
+	c := tiny("abcde")
+	put(c, "ReplicaSet", "web", "a", cpus("3"))
+	put(c, "ReplicaSet", "api", "b", cpus("3"))
+	put(c, "StatefulSet", "db", "c", cpus("3"))
+	put(c, "StatefulSet", "db", "e", cpus("3"))
+	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
+	var rows []string
+	for _, l := range r.Rows()[5:] {
+		rows = append(rows, l.Name)
+	}
+	if got, want := strings.Join(rows, ", "), "a + b, a + d, b + d, c + e"; got != want || len(r.Of(Pair)) != 10 {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if notes := r.Notes(); !slices.Contains(notes, "6 pairs break no more than their nodes do alone, and have no line.") {
+		t.Errorf("%q", notes)
+	}
+}
+
+// A workload has so many pods left of those that its specification wants, from a file as well; db has a pod that hangs, and two of web wait.
+func TestTheSurveyCountsTheWantedPods(t *testing.T) {
+	c := tiny("abc")
+	c.Nodes[2].Ready = cluster.TriUnknown
+	for _, node := range []string{"a", "b", "c"} {
+		put(c, "StatefulSet", "db", node, cpus("1"))
+	}
+	c.Pods[2].Ready, c.Pods[2].Deleting = false, t0
+	c.Objects = []*cluster.Object{{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "d", Name: "db"}, Value: &cluster.Workload{Kind: cluster.KindStatefulSet, Desired: 3}}}
+	c.Deployments = []*cluster.Deployment{{Key: cluster.Key{Namespace: "d", Name: "web"}, Replicas: 4}}
+	for _, node := range []string{"a", "b", "", ""} {
+		put(c, "ReplicaSet", "web", node, cpus("3"))
+	}
+	c.Pods[5].Phase, c.Pods[6].Phase = "Pending", "Pending"
+	var file bytes.Buffer
+	if err := Save(&file, cluster.NewSnapshot(*c), false); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := make_(t, s, Options{})
+	want := "d/web: 1 of 4 left (2 waiting already), 1 Pending: 0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s); d/db: 1 of 3 left (1 waiting already), 1 waits for its node"
+	if l := loss(t, r, "a"); l.Why() != want || fmt.Sprint(l.ToSpare.Min) != "[d/web=1]" {
+		t.Errorf("%s, --min %q\nwant %s", l.Why(), l.ToSpare.Min, want)
+	}
+}
+
+// A terminal shows three remedies; a file has all of them.
+func TestAFileHasEveryRemedy(t *testing.T) {
+	c := tiny("abcd")
+	c.Context = "site"
+	for _, node := range []string{"a", "b", "c", "d"} {
+		put(c, "ReplicaSet", "web-"+node, node, cpus("3"))
+	}
+	r := make_(t, cluster.NewSnapshot(*c), Options{})
+	for format, want := range map[string]string{Table: "web-c (3 cpu); and 1 more in -o json", HTML: "<title>site: which nodes can be spared, 2026-11-22</title>", JSON: "web-d (3 cpu)"} {
+		var b bytes.Buffer
+		if err := r.Write(&b, format, 200); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, want) || strings.Contains(got, "To spare d: ") == (format == Table) {
+			t.Errorf("%s without %q:\n%s", format, want, got)
 		}
 	}
 }

@@ -220,6 +220,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 		slices.SortStableFunc(x.tooMuch.losses, func(a, b *Loss) int { return cmp.Compare(a.harm(), b.harm()) })
 		for _, l := range x.tooMuch.losses[:min(x.tooMuch.n, remediesTried)] {
 			m := found[0].remedy(l)
+			m.Min = l.fewer()
 			l.ToSpare = &m
 		}
 	}

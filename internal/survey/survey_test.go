@@ -64,7 +64,7 @@ func make_(t *testing.T, s *cluster.Snapshot, q Options) *Report {
 	return r
 }
 
-func headline(r *Report) string { return strings.Join(r.Headline(), ". ") }
+func headline(r *Report) string { return strings.Join(r.Headline(3), ". ") }
 
 // A deployment with all pods on one node is gone until the control plane replaces them.
 func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
@@ -389,15 +389,15 @@ func TestTheMapMarksBrokenBudgets(t *testing.T) {
 // The name of a long pair gives way to the numbers.
 func TestTheTableOfLongNamesFitsATerminal(t *testing.T) {
 	one := place.Range{Low: 1, High: 1}
-	name := pairName("worker-0001.rack-07.hall-b.example.internal", "worker-0002.rack-07.hall-b.example.internal")
-	r := &Report{Losses: []Loss{{Sort: Pair, Name: name, Losses: place.Losses{Pending: one, Missing: one, Stuck: one, Orphans: one}, Preempted: one, Broken: []string{"b"}}}}
+	nodes := []string{"worker-0001.rack-07.hall-b.example.internal", "worker-0002.rack-07.hall-b.example.internal"}
+	r := &Report{Losses: []Loss{{Name: nodes[0]}, {Name: nodes[1]}, {Sort: Pair, Name: pairName(nodes[0], nodes[1]), Nodes: nodes, Losses: place.Losses{Pending: one, Missing: one, Stuck: one, Orphans: one}, Preempted: one, Broken: []string{"b"}}}}
 	lines := r.lossLines(120)
 	for _, line := range lines {
 		if n := text.Width(line); n > 120 {
 			t.Errorf("%d cells: %s", n, line)
 		}
 	}
-	if !strings.HasPrefix(lines[1], "worker-0001.") || !strings.Contains(lines[1], "example.internal  1        1            1      1             1          1") {
-		t.Errorf("%q", lines[1])
+	if !strings.HasPrefix(lines[3], "worker-0001.") || !strings.Contains(lines[3], "example.internal  1        1            1      1             1          1") {
+		t.Errorf("%q", lines[3])
 	}
 }

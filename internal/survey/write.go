@@ -34,7 +34,7 @@ func (r *Report) Write(w io.Writer, format string, width int) error {
 		return e.Encode(struct {
 			Headline string `json:"headline"`
 			*Report
-		}{strings.Join(r.Headline(), ". "), r})
+		}{strings.Join(r.Headline(remediesTried), ". "), r})
 	case HTML:
 		return page.Execute(w, r)
 	}
@@ -117,7 +117,7 @@ func counted(n place.Range, one, many string) string {
 
 func (r *Report) table(out io.Writer, width int) error {
 	wrap := func(line string) []string { return wrapped("", line, width) }
-	top := slices.Concat(text.Each(r.Headline(), wrap)...)
+	top := slices.Concat(text.Each(r.Headline(map[bool]int{true: remediesTried, false: remediesMost}[width == 0]), wrap)...)
 	parts := slices.Concat([][]string{top, r.mapLines(width), r.lossLines(width)}, text.Each(r.Notes(), wrap))
 	page := ""
 	for _, lines := range parts {
@@ -129,17 +129,26 @@ func (r *Report) table(out io.Writer, width int) error {
 	return err
 }
 
-// rowsMost is the largest number of workers whose pairs all have a row.
-const rowsMost = 10
-
-// Rows are the losses of the table. Of many pairs only those with an effect have a row.
+// Rows are the losses of the table: of the pairs those that break more than their nodes alone.
 func (r *Report) Rows() (out []*Loss) {
+	alone := map[string]*Loss{} // the nodes come before the pairs
 	for i := range r.Losses {
-		if l := &r.Losses[i]; l.Sort != Pair || len(r.Names) <= rowsMost || l.Why() != "" {
+		l := &r.Losses[i]
+		alone[l.Name] = l
+		if l.Sort != Pair || l.exceeds(alone[l.Nodes[0]], alone[l.Nodes[1]]) {
 			out = append(out, l)
 		}
 	}
 	return out
+}
+
+// exceeds reports whether the loss breaks more than two others together, or leaves less than half of more workloads.
+func (l *Loss) exceeds(a, b *Loss) bool {
+	most := func(w Workload) bool { return 2*w.After.Low >= w.Wanted }
+	broken := func(l *Loss) int {
+		return len(l.Broken) + len(l.Budgets) + l.Preempted.High + len(slices.DeleteFunc(slices.Clone(l.Workloads), most))
+	}
+	return l.Each(place.Range.Minus, a.Each(place.Range.Plus, b.Losses)) != place.Losses{} || broken(l) > broken(a)+broken(b) || l.Held != (a.Held || b.Held)
 }
 
 // lossLines is the table of the losses, without columns that are empty. On a terminal the reason stands
@@ -192,6 +201,9 @@ func (r *Report) Notes() (out []string) {
 	}
 	if r.DownPending.High > 0 {
 		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", counted(r.DownPending, "of these pods gets", "of these pods get")))
+	}
+	if n := r.Pairs - len(slices.DeleteFunc(r.Rows(), func(l *Loss) bool { return l.Sort != Pair })); n > 0 {
+		out = append(out, text.Count(n, "pair breaks", "pairs break")+" no more than "+text.Noun(n, "its", "their")+" nodes do alone, and "+text.Noun(n, "has", "have")+" no line.")
 	}
 	for _, one := range r.OneNode {
 		out = append(out, fmt.Sprintf("All %d pods of %s run on %s: if it goes down, requests fail until the control plane replaces them.", one.Pods, one.Deployment, one.Node))
