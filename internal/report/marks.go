@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -46,10 +48,15 @@ func (e entry) what() string {
 	if rises(e.least, e.from) && rises(e.least, e.to) {
 		text += ", " + e.least + " at the lowest"
 	}
-	if offset(e.At) != offset(e.Until) {
-		text = strings.TrimSpace(text + " (by " + offset(e.Until) + ")")
+	return until(text, e.At, e.Until)
+}
+
+// until adds to what happened to several when it had happened to the last of them, unless that was at once.
+func until(what string, first, last float64) string {
+	if offset(first) != offset(last) {
+		what = strings.TrimSpace(what + " (by " + offset(last) + ")")
 	}
-	return text
+	return what
 }
 
 // who names the subjects, or counts them if there are many.
@@ -117,9 +124,17 @@ func marksOf(r *record.Record, a axis) (marks []mark, cut string) {
 func weighing(r *record.Record, a axis, events []view.Event, least int) (out entries) {
 	events = slices.DeleteFunc(slices.Clone(events), func(e view.Event) bool { return weight(e) < least })
 	subjects := view.SubjectsOf(events)
+	begins := append(text.Each(nodesOf(r), func(n NodeFacts) time.Time { return n.From }), base(r))
 	for _, e := range events {
 		e.Subject = subjects.Name(e)
-		out.add(e, e.When().By.Sub(base(r)).Seconds(), a.gap())
+		at := e.When().By.Sub(base(r)).Seconds()
+		since := at - a.gap()
+		for _, b := range begins {
+			if s := b.Sub(base(r)).Seconds(); s <= at {
+				since = max(since, s)
+			}
+		}
+		out.add(e, at, since)
 	}
 	return out
 }
@@ -132,12 +147,12 @@ type entries []entry
 
 // add puts in an event: it goes on with an entry of the same subject that ended where it begins (16 → 15,
 // 15 → 13; back up only at once, as in a rollout), joins one that tells the same of other subjects, or is
-// an entry of its own. No entry takes longer than gap seconds. Different subjects have different names.
-func (all *entries) add(e view.Event, at, gap float64) {
+// an entry of its own. It goes on with none that began before since. Different subjects have different names.
+func (all *entries) add(e view.Event, at, since float64) {
 	subject, text := clean(e.Subject), clean(e.Text)
 	from, to := clean(e.From), clean(e.To)
 	chained := (e.Change == cluster.ChangeEndpoints || e.Change == cluster.ChangeReplicas) && from != "" && to != ""
-	for i := len(*all) - 1; i >= 0 && at-(*all)[i].At < gap; i-- {
+	for i := len(*all) - 1; i >= 0 && (*all)[i].At >= since; i-- {
 		o := &(*all)[i]
 		if o.Lane != e.Lane {
 			continue

@@ -125,6 +125,18 @@ func TestEachLineOfTheTimelineHasItsTime(t *testing.T) {
 	}
 }
 
+// A line of the timeline does not cross the beginning of an outage: a rollout before it is one of its own.
+func TestTheTimelineTellsARolloutFromTheOutage(t *testing.T) {
+	r := bare()
+	off(r, 400)
+	for s, n := range map[float64][2]string{19.5: {"6", "5"}, 20.3: {"5", "2"}} {
+		r.Events = append(r.Events, view.Event{At: at(s), Seen: at(s), Lane: view.LaneEndpoints, Change: cluster.ChangeEndpoints, Subject: "web", From: n[0], To: n[1], Why: "ready", Text: n[0] + " → " + n[1] + " ready"})
+	}
+	if lines := timeline(t, r); !strings.Contains(lines, "T+00:19.5 | endpoints | web | 6 → 5 ready |") || !strings.Contains(lines, "T+00:20.3 | endpoints | web | 5 → 2 ready |") {
+		t.Error(lines)
+	}
+}
+
 func TestTheTimelineKeepsADip(t *testing.T) {
 	for gap, want := range map[float64][]string{
 		2:   {"T+00:20.0 | endpoints | web | 6 → 0 ready (by T+00:22.0)", "T+00:24.0 | endpoints | web | 0 → 6 ready (by T+00:26.0)"},
