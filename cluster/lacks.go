@@ -12,6 +12,7 @@ import (
 var (
 	lacking    = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
 	ruling     = regexp.MustCompile(`didn't (?:match|satisfy) (?:existing )?([Pp]od[^,.]*)`)
+	pinning    = regexp.MustCompile(`olume(?:'s)? node affinity`)
 	preemption = regexp.MustCompile(`\. [^.]*preemption: .*`)
 )
 
@@ -36,6 +37,9 @@ func Unpreempted(message string) string { return preemption.ReplaceAllString(mes
 func RulesBlock(message string) bool {
 	return strings.Contains(message, "didn't match") || strings.Contains(message, "volume")
 }
+
+// Pinned reports whether, by the scheduler's message about a pod, its volume keeps it from other nodes.
+func Pinned(message string) bool { return pinning.MatchString(message) }
 
 // Rules lists the rules of a pod, such as its topology spread constraints, that keep it from nodes by the scheduler's
 // message about it; none if its volume does.

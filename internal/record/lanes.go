@@ -47,6 +47,7 @@ func eventSights(events []view.Event) (out []outage.Sight) {
 			}
 		case view.CodeNodeHeartbeat:
 			see(outage.SpanSilent, e.Is == cluster.HealthBad)
+			out[len(out)-1].At = e.When().By // as the timeline
 		case view.CodeNodeStatus:
 			see(outage.SpanNotReady, e.Is == cluster.HealthBad)
 		case view.CodeNodeNode: // it is new, or deleted

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -24,9 +23,8 @@ type Clients struct {
 	ErrorTime time.Duration
 	// InWindows counts the requests that failed in them, and Outside those that failed outside of them.
 	InWindows, Outside int
-	// Hung counts the requests that lightsout or a time limit ended, and Unended those that had
-	// not ended when the record did. Of several outages the last one has them all.
-	Hung, Unended int
+	// Hung counts the requests that lightsout or a time limit ended. Of several outages the last one has them all.
+	Hung int
 	// Before counts the requests that failed before the first outage, since the drain that led to it began.
 	Before int
 	Known  Known
@@ -43,14 +41,11 @@ const (
 	KnownNever               // no request of a recorder has ever succeeded
 )
 
-// unendedLeast is for how long a request must have been in flight when the record ended to count.
-const unendedLeast = 10 * time.Second
-
 // clientsOf counts the requests of outage number i: a failure belongs to the last outage that had
 // begun when it happened.
 func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	c := Clients{ByClass: map[loadgen.Class]int{}}
-	f, last := &all[i], i == len(all)-1
+	f := &all[i]
 	before := i == 0 && (len(f.Nodes) > 0 || r.Unplanned())
 	for j := range r.Seconds {
 		x := &r.Seconds[j]
@@ -76,8 +71,10 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	if len(all) == 1 {
 		c.count(r)
 	}
-	if last {
-		c.unanswered(r)
+	for _, l := range summaryOf(r).Load {
+		if i == len(all)-1 {
+			c.Hung += l.HungUntilEnded()
+		}
 	}
 	open := len(c.Windows) > 0 && (stoodStill(r) || slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Unrecovered }))
 	switch {
@@ -85,7 +82,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		c.Known = KnownNever
 	case broken(r) || open:
 		c.Known = KnownLeast
-	case !stoodStill(r) && !summaryOf(r).Ledger.ManyUnsent() && !severityUnknown(r) && !summaryOf(r).Unasked() && !slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Hung != nil }):
+	case !stoodStill(r) && !summaryOf(r).Ledger.ManyUnsent() && summaryOf(r).Ledger.Cancelled == 0 && !severityUnknown(r) && !summaryOf(r).Unasked() && !slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Hung != nil }):
 		c.Known = KnownAll
 	}
 	return c
@@ -110,27 +107,6 @@ func (c *Clients) count(r *record.Record) {
 		c.ErrorTime, c.InWindows, end = c.ErrorTime+max(to.Sub(latest(end, from)), 0), c.InWindows+w.Failed, latest(end, to)
 	}
 	c.Failed = cmp.Or(c.InWindows+c.Outside, c.Failed)
-}
-
-// unanswered adds the requests of the record that nothing answered.
-func (c *Clients) unanswered(r *record.Record) {
-	for _, l := range summaryOf(r).Load {
-		c.Hung += l.HungUntilEnded()
-		switch {
-		case severityUnknown(r):
-			c.Unended += l.InFlight
-		case summaryOf(r).Verdict == view.Aborted: // which cancels those in flight
-			c.Unended += l.Cancelled - l.HungUntilEnded()
-		}
-	}
-	if c.Unended > 0 { // the summary has them
-		return
-	}
-	for i := range r.Seconds {
-		if x := &r.Seconds[i]; !x.At.Add(unendedLeast).After(r.End) {
-			c.Unended += x.Unresolved
-		}
-	}
 }
 
 // severityUnknown reports whether a recorder could not tell what clients noticed.

@@ -142,7 +142,7 @@ func phaseMatrix(rs []*record.Record) *matrix {
 			row := m.row(p.Name, subject)
 			row[i].Text = phaseCell(p, reference[id])
 			if p.Observed == nil && p.Name == view.PhaseErrors {
-				row[i].Text = clientsOf(r, wholeRecord(r), 0).text(false)
+				row[i].Text = clientsOf(r, wholeRecord(r), 0).text()
 			}
 		}
 		if reference == nil && r.Summary != nil {

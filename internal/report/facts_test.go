@@ -60,8 +60,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			waits(r, 90, "web-1")
 			r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s3"
 		}, "Pods found no node from 08:00:20 UTC; no request failed; " + allThere + "."},
-		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 100, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request is known to have failed." +
-			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown."},
+		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 12, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request is known to have failed." +
+			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown, and requests.jsonl has the reasons."},
 		"two nodes fall silent": {func(r *record.Record) {
 			for _, n := range []string{"kube-node4", "kube-node3"} {
 				down(r, n, outage.SpanSilent, 20, 300)
@@ -91,11 +91,23 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		"clients that hang": {func(r *record.Record) {
 			off(r, 290)
 			r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 17, Cancelled: 16}}})
-		}, "k8s2 was switched off at 08:00:20 UTC; 16 requests hung until lightsout ended them; " + allThere + "."},
+			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 600, OK: 583, Cancelled: 17}, Balanced: true}
+		}, "k8s2 was switched off at 08:00:20 UTC; no request is known to have failed; " + allThere + "." +
+			" lightsout sent 600 requests; 17 of them had neither an answer nor an error when the record ended (16 hung until lightsout ended them)."},
 		"requests that have no end": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 100)
-			r.Seconds[21].OK, r.Seconds[21].Unresolved = 0, 1
-		}, "k8s2 fell silent at 08:00:20 UTC; 1 request had not ended when the record did; " + allThere + "."},
+			r.Summary.Ledger.Counts = loadgen.Counts{Scheduled: 600, OK: 599, Cancelled: 1}
+		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; " + allThere + ". lightsout sent 600 requests; 1 of them had neither an answer nor an error when the record ended."},
+		"requests that each have an end": {func(r *record.Record) {
+			off(r, 290)
+			for _, url := range []string{"", "http://10.0.0.10:31514/"} {
+				r.Samples = append(r.Samples, record.Sample{At: at(5), Load: &record.LoadSample{Run: &loadgen.Run{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 16}, URL: url}}})
+			}
+			r.Summary.Load = []record.Load{{}}
+			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 602, OK: 599, Failed: 1, Unsent: 2}, Balanced: true}
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; " + allThere + "." +
+			" lightsout sent 600 requests to http://10.0.0.10:31514/ (hold at 16); no request was lost: each has an answer or an error in the record;" +
+			" lightsout did not send 2 requests that were due: whether the service would have answered is unknown, and requests.jsonl has the reasons."},
 		"two outages": {func(r *record.Record) {
 			for i, n := range []string{"k8s2", "k8s3"} {
 				from := float64(20 + 200*i)
@@ -124,13 +136,13 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 30, 600)
 			lose(r, 0, 30, 300)
 			lose(r, 3, 300, 600)
-		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed: 570 × reset); 0 of 6 pods were available at the lowest (pods missing for at least 9m30s), and 3 were missing when the record ended; k8s2 was still off when the record ended."},
+		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (at least 570 requests failed: 570 × reset); 0 of 6 pods were available at the lowest (pods missing for at least 9m30s), and 3 were missing when the record ended; k8s2 was still off when the record ended (down for at least 9m40s)."},
 		"a machine that is on again, whose node boots": {func(r *record.Record) {
 			silence(r)
 			off(r, 590)
 			down(r, "k8s2", outage.SpanNotReady, 30, 0)
 		}, "k8s2 was switched off at 08:00:20 UTC; no requests were sent meanwhile; " + allThere +
-			"; the machine of k8s2 was on again at 08:09:50, but the node not back yet when the record ended."},
+			"; k8s2 was not Ready yet when the record ended (down for at least 9m40s), its machine on since 08:09:50."},
 		"lightsout sees nothing at the end": {func(r *record.Record) {
 			silence(r)
 			down(r, "k8s2", outage.SpanSilent, 20, 0)
@@ -139,7 +151,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			e.At, e.Seen = at(90), at(98)
 			r.Events = append(r.Events, e)
 		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent meanwhile; at most 5 of 6 pods were available at the lowest, and 1 was missing when lightsout last saw the cluster, at 08:01:30;" +
-			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30."},
+			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30 (down for at least 70 s)."},
 		"a sign after an earlier outage": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 60)
 			down(r, "k8s2", outage.SpanSilent, 62, 100)
@@ -203,11 +215,11 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		"a node that does not return from a planned switch-off": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 0)
 			signs(r, 60, "k8s2", view.SignNotBack)
-		}, "k8s2 was due back from a planned switch-off at 08:01:00 UTC; no request failed; " + allThere + "; k8s2 was still down when the record ended."},
+		}, "k8s2 was due back from a planned switch-off at 08:01:00 UTC; no request failed; " + allThere + "; k8s2 was still down when the record ended (down for at least 9m00s)."},
 		"a node deleted before it was silent": {func(r *record.Record) {
 			signs(r, 20, "b", view.SignSilent)
 			down(r, "b", outage.SpanGone, 21, 0)
-		}, "b was deleted after its last heartbeat at 08:00:20 UTC; no request failed; " + allThere + "; b was still down when the record ended."},
+		}, "b was deleted after its last heartbeat at 08:00:20 UTC; no request failed; " + allThere + "; b was still down when the record ended (down for at least 9m40s)."},
 		"the recorder began later": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
@@ -255,7 +267,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
 			down(r, "a", outage.SpanSilent, 20, 0)
-		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; " + allThere + "; a was still down when the record ended." +
+		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; " + allThere + "; a was still down when the record ended (down for at least 9m40s)." +
 			" The record breaks off at 08:10:00 UTC: what happened later is unknown, and so is how the requests in flight ended."},
 		"an empty record": {func(r *record.Record) { *r = record.Record{} }, "The record is empty: what happened is unknown."},
 	} {
@@ -303,7 +315,7 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	r.Seconds[61].Failed = map[loadgen.Class]int{loadgen.ClassConnectTimeout: 1}
 	r.Summary.Load = []record.Load{{Failures: record.Failures{Before: 1}}}
 	all := factsOf(r)
-	if got := all[0].Clients.text(false) + "; " + beforeOf(&all[0]); got != "no request failed; the drain of k8s2 had begun at 08:00:09, and 2 requests had failed since" {
+	if got := all[0].Clients.text() + "; " + beforeOf(&all[0]); got != "no request failed; the drain of k8s2 had begun at 08:00:09, and 2 requests had failed since" {
 		t.Errorf("%s", got)
 	}
 	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 3 || w[0].lost() != 3 || w[0].Why != "2 pods on k8s2; 2 evicted by the drain" {

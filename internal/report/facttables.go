@@ -32,9 +32,9 @@ func nodesTable(r *record.Record, all []Facts) section {
 	row := func(n *NodeFacts, how string) {
 		length := cell{Text: seconds(lasts(r, n.From, n.To))}
 		if n.To.IsZero() {
-			length = cell{seconds(r.End.Sub(n.From).Seconds()) + ", and still down", bad}
+			length = cell{"at least " + seconds(lasts(r, n.From, r.End)) + ", and still down", bad}
 			if !n.On().IsZero() {
-				length.Text += ", its machine on again"
+				length.Text += ": not Ready yet, its machine on again"
 			}
 		}
 		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
@@ -92,10 +92,10 @@ func clientsTable(r *record.Record, all []Facts) section {
 	t := section{ID: "clients", Title: "What clients noticed"}
 	t.figures("outage", "sent during it", "failed")
 	t.columns("of these")
-	t.figures("error window", "failed from – to", "hung", "not ended")
+	t.figures("error window", "failed from – to", "hung")
 	for i := range all {
 		c := &all[i].Clients
-		if c.Sent+c.Failed+c.Hung+c.Unended == 0 {
+		if c.Sent+c.Failed+c.Hung == 0 {
 			continue
 		}
 		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
@@ -117,7 +117,7 @@ func clientsTable(r *record.Record, all []Facts) section {
 		if c.Known == KnownLeast && len(c.Windows) > 0 {
 			known += ", not seen whole"
 		}
-		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Hung), some(c.Unended))
+		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Hung))
 	}
 	return t
 }
@@ -127,7 +127,7 @@ func some(n int) string { return given(n, itoa) }
 
 func podsTable(r *record.Record, all []Facts) section {
 	t := section{ID: "pods", Title: "Workloads, the worst first"}
-	t.say(plain, "Pods are missing as Kubernetes counts them: those on a node that is silent were lost up to "+gracePeriod+" earlier.")
+	t.say(plain, "First those that had no pod left, for longest; then by how many pods were missing for how long. Pods are missing as Kubernetes counts them: those on a node that is silent were lost up to "+gracePeriod+" earlier.")
 	t.figures("outage")
 	t.columns("workload")
 	t.figures("available at the lowest", "missing from", "until", "for", "without a node")

@@ -250,11 +250,13 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	return joined(on, w.fate(lost, nodes), preempted, w.reported)
 }
 
-// Fates of pods on nodes that were down: of those of a StatefulSet that were deleted, and of those that were not.
+// Fates of pods on nodes that were down: of those of a StatefulSet that were deleted, of those that were not, and of
+// those that no other node may have.
 const (
 	hangs  = "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
 	kept   = "not deleted before the return"
 	awaits = "not deleted when the record ended"
+	stays  = "kept there by a volume that other nodes cannot reach"
 )
 
 // fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
@@ -275,6 +277,8 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 		return itoa(drained) + " evicted by the drain"
 	case ended == len(lost):
 		return "ended with the shutdown"
+	case cluster.Pinned(w.reported):
+		return stays
 	case deleted && w.Kind == cluster.KindStatefulSet:
 		return hangs
 	case deleted:

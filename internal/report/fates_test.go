@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,23 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		}
 		if kept := strings.HasPrefix(advice, "New pods of default/web and default/web-gpu come before the node is back if they tolerate"); kept != (c.deleted == 0) {
 			t.Errorf("%s: %q", name, advice)
+		}
+	}
+}
+
+// No drain and no taint frees pods whose volumes keep them on a node.
+func TestPodsThatTheirVolumesKeepAreNotToBeDrained(t *testing.T) {
+	r, database := bare(), cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
+	down(r, "k8s2", "off", 20, 400)
+	asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+	shows(r, 1, database, "k8s2", true, 0, "database-0")
+	shows(r, 60, database, "k8s2", false, 350, "database-0")
+	shows(r, 410, database, "k8s2", true, 0, "database-0")
+	for _, why := range []string{"0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity.", "0/3 nodes are available: 3 node(s) had volume node affinity conflict."} {
+		tells(r, 370, cluster.KindPod, "database-0", "FailedScheduling", why)
+		all := factsOf(r)
+		if said := fmt.Sprint(shorterOf(r, causesOf(r, all), all).Items); strings.Contains(said, "rain") || strings.Contains(said, cluster.TaintOutOfService) || !strings.Contains(said, "The volumes of default/database keep its pods on their nodes") {
+			t.Error(said)
 		}
 	}
 }

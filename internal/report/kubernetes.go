@@ -13,7 +13,7 @@ import (
 // act is something that Kubernetes did for one reason, to subjects that it did it to together.
 type act struct {
 	phase    string
-	at       float64 // seconds from base, of the first subject
+	at, last float64 // seconds from base, of the first and of the last subject
 	subjects []string
 	hidden   bool // a blind span hid it: it may have come earlier
 	why      string
@@ -34,7 +34,7 @@ func actsOf(c *causes) []act {
 		if !mine || p.Observed == nil || p.Before {
 			continue
 		}
-		all = append(all, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject},
+		all = append(all, act{phase: p.Name, at: *p.Observed, last: *p.Observed, subjects: []string{p.Subject},
 			hidden: p.HiddenFrom != nil, why: c.why(p), wait: c.waited(p, d.after, d.since)})
 	}
 	slices.SortStableFunc(all, func(a, b act) int {
@@ -47,7 +47,7 @@ func actsOf(c *causes) []act {
 			continue
 		}
 		o := &out[i]
-		o.subjects = append(o.subjects, a.subjects...)
+		o.subjects, o.last = append(o.subjects, a.subjects...), a.at
 		o.wait.least, o.wait.most = min(o.wait.least, a.wait.least), max(o.wait.most, a.wait.most)
 	}
 	return out
@@ -82,7 +82,7 @@ func kubernetesOf(r *record.Record, c *causes) section {
 			break
 		}
 		d := does[a.phase]
-		what := fmt.Sprintf(d.what, strings.Join(few(a.subjects, "more"), ", "))
+		what := until(fmt.Sprintf(d.what, strings.Join(few(a.subjects, "more"), ", ")), a.at, a.last)
 		at := offset(a.at)
 		if a.hidden {
 			at += " or before"

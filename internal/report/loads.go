@@ -35,9 +35,6 @@ func loadOf(s *record.Summary) section {
 			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
 			windows(l.ErrorWindows), later(l.LaterFailures), after, some(l.HungUntilEnded()))
 	}
-	if s.Ledger.Unsent > 0 {
-		t.say(plain, "lightsout did not send unsent requests when they were due: it was late, or had as many in flight as it may have. "+record.RequestsFile+" has the reason of each.")
-	}
 	return t
 }
 
@@ -91,9 +88,5 @@ func equation(l record.Ledger) cell {
 }
 
 func ledgerOf(s *record.Summary) section {
-	t := section{ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}
-	if s.Unplanned != nil {
-		t.say(plain, "It leaves out the requests that ended before zero.")
-	}
-	return t
+	return section{ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}
 }

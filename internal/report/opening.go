@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,9 +32,9 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	}
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
-		add(whatOf(r, f), f.Clients.text(len(all) > 1), beforeOf(f), podsOf(r, f), still(r, f.Nodes))
+		add(whatOf(r, f), f.Clients.text(), beforeOf(f), podsOf(r, f), still(r, f.Nodes))
 		for i, w := range f.Workloads {
-			if (i == 0 || w.Key == r.Deployment()) && w.Why != "" && w.lost() > 0 {
+			if (i < 2 || w.Lowest == 0 && i < workloadsMost || w.Key == r.Deployment()) && w.Why != "" && w.lost() > 0 {
 				add("Why pods of " + clean(w.Key.String()) + " were missing: " + w.Why)
 			}
 		}
@@ -41,18 +42,13 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	if n := len(all) - outagesMost; n > 0 {
 		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
 	}
-	if c := &all[len(all)-1].Clients; len(all) > 1 {
-		add(c.unansweredText()) // nobody knows of which outage
-	}
 	if len(all[0].Nodes) > 0 {
 		add(text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
 	if nodes := unheard(r); len(nodes) > 0 {
 		add("Kubernetes marked " + named(nodes) + " NotReady: no Lease could be renewed while the API server gave no answer")
 	}
-	if n := summaryOf(r).Ledger.NotSent(); summaryOf(r).Ledger.ManyUnsent() {
-		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
-	}
+	add(requestsIn(r, all[len(all)-1].Clients.Hung)...)
 	add(doneIn(r, all))
 	switch {
 	case r.Recording:
@@ -114,18 +110,17 @@ func named(nodes []NodeFacts) string {
 	return text.List(few(text.Each(nodes, func(n NodeFacts) string { return clean(n.Node) }), "more nodes"))
 }
 
-// text is what clients saw. Of several outages, nobody knows to which the requests without an
-// answer belong.
-func (c Clients) text(several bool) string {
+// text is what clients saw.
+func (c Clients) text() string {
 	said, least := "no request is known to have failed", ""
 	if c.Known == KnownLeast {
 		least = "at least "
 	}
-	switch waited := c.unansweredText(); {
+	switch {
 	case c.Known == KnownNever:
 		said = NeverAnswered
 	case len(c.Windows) > 0:
-		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed"
+		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + least + text.Count(c.InWindows, "request", "requests") + " failed"
 		if loadgen.ByClass(c.ByClass).Sum() == c.InWindows {
 			said += ": " + classes(c.ByClass)
 		}
@@ -135,17 +130,53 @@ func (c Clients) text(several bool) string {
 		}
 	case c.Failed > 0:
 		said = least + text.Count(c.Failed, "request", "requests") + " failed between " + clock(c.First) + " and " + clock(c.Last)
-	case waited != "" && !several:
-		return waited
 	case c.Sent == 0:
 		return "no requests were sent meanwhile"
 	case c.Known == KnownAll:
 		said = "no request failed"
 	}
-	if waited := c.unansweredText(); waited != "" && !several {
-		said += ", and " + waited
+	return said
+}
+
+// requestsIn is how many requests lightsout sent and where to, and, by the ledger, whether each has an end in the record
+// and how many were due and not sent.
+func requestsIn(r *record.Record, hung int) (said []string) {
+	l, since := summaryOf(r).Ledger, ""
+	if u := summaryOf(r).Unplanned; u != nil {
+		since = " since " + clock(*cmp.Or(u.RequestsFrom, &r.Zero)) + " UTC"
+	}
+	for i := range r.Runs {
+		if r.Summary == nil {
+			l.Add(r.Runs[i].Totals.Counts())
+		}
+	}
+	if sent, ended := l.Scheduled-l.NotSent(), l.OK+l.Failed+l.Unsent; sent > 0 {
+		end := ""
+		switch {
+		case ended < l.Scheduled:
+			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", l.Scheduled-ended)
+			if hung > 0 {
+				end += fmt.Sprintf(" (%d hung until lightsout ended %s)", hung, text.Noun(hung, "it", "them"))
+			}
+		case l.Balanced:
+			end = "no request was lost: each has an answer or an error in the record"
+		}
+		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+targetOf(r)+since, end)
+	}
+	if n := l.NotSent(); n > 0 {
+		said = append(said, "lightsout did not send "+text.Count(n, "request that was due", "requests that were due")+": whether the service would have answered is unknown, and "+record.RequestsFile+" has the reasons")
 	}
 	return said
+}
+
+// targetOf is where the requests of a record went and in what shape, by the newest sample of them; empty: unknown.
+func targetOf(r *record.Record) string {
+	for i := range slices.Backward(r.Samples) {
+		if l := r.Samples[i].Load; l != nil && l.Run != nil && l.Run.URL != "" {
+			return " to " + clean(l.Run.URL) + " (" + text.Noun(len(summaryOf(r).Load), "", "last load: ") + l.Run.Spec.Text() + ")"
+		}
+	}
+	return ""
 }
 
 // beforeOf is when the drain began that led to an outage, and how many requests failed since; empty if there was none.
@@ -162,18 +193,6 @@ func beforeOf(f *Facts) (said string) {
 
 // NeverAnswered describes the requests of a recorder to a target that has never answered it.
 const NeverAnswered = "no request has ever succeeded"
-
-// unansweredText counts the requests that nothing answered; empty if there are none.
-func (c Clients) unansweredText() string {
-	var parts []string
-	if c.Hung > 0 {
-		parts = append(parts, text.Count(c.Hung, "request", "requests")+" hung until lightsout ended "+text.Noun(c.Hung, "it", "them"))
-	}
-	if c.Unended > 0 {
-		parts = append(parts, text.Count(c.Unended, "request", "requests")+" had not ended when the record did")
-	}
-	return text.List(parts)
-}
 
 // lasted is a length of time as one says it.
 func lasted(d time.Duration) string {
@@ -229,14 +248,6 @@ func (w *Workload) of() string {
 	return " of " + clean(w.Key.String())
 }
 
-// most stands before a number that may have been lower.
-func (w *Workload) most() string {
-	if w.Hidden && w.Lowest > 0 {
-		return "at most "
-	}
-	return ""
-}
-
 // length is for how long pods lacked, and how many still did when the record ended, each in its form.
 func (w *Workload) length(r *record.Record, lasting, still string) (said string) {
 	if s, known := w.lasted(r); known && w.lost() > 0 {
@@ -275,20 +286,22 @@ func still(r *record.Record, nodes []NodeFacts) (said string) {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
 	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.On().IsZero() })
 	on := slices.DeleteFunc(nodes, func(n NodeFacts) bool { return n.On().IsZero() })
-	was := " " + text.Noun(len(down), "was", "were") + " still "
+	say := func(nodes []NodeFacts, how string) string {
+		least := lasted(lastSight(r).Sub(nodes[len(nodes)-1].From))
+		return named(nodes) + " " + text.Noun(len(nodes), "was", "were") + " " + how + " (down for at least " + least + ")"
+	}
 	switch {
 	case len(down) == 0:
 	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.Off() }):
-		said = named(down) + was + "off when the record ended" // by the power API
+		said = say(down, "still off when the record ended") // by the power API
 	default:
-		said = named(down) + was + "down " + atEnd(r)
+		said = say(down, "still down "+atEnd(r))
 	}
 	if len(on) == 0 {
 		return said
 	}
 	last := slices.MaxFunc(on, func(a, b NodeFacts) int { return a.On().Compare(b.On()) })
-	return joined(said, text.Noun(len(on), "the machine of "+named(on)+" was", "the machines of "+named(on)+" were")+
-		" on again at "+clock(last.On())+", but the "+text.Noun(len(on), "node", "nodes")+" not back yet "+atEnd(r))
+	return joined(said, say(on, "not Ready yet "+atEnd(r))+", "+text.Noun(len(on), "its machine", "their machines")+" on since "+clock(last.On()))
 }
 
 // changedBefore is how long before the first outage a change of the deployment counts as one that it may

@@ -15,7 +15,6 @@ func classPattern(c loadgen.Class) string {
 
 // textures are the paths over a pattern's ground, on a tile of 6 × 6.
 var textures = map[string]string{
-	"solid":    "",
 	"rising":   "M-1 7L7 -1M-1 1L1 -1M5 7L7 5",
 	"falling":  "M-1 -1L7 7M5 -1L7 1M-1 5L1 7",
 	"level":    "M0 1.5H6M0 4.5H6",

@@ -44,7 +44,7 @@ func phasesOf(r *record.Record) section {
 		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
 	})
 	t.columns("phase", "subject")
-	t.figures(early, "forecast", "observed", "by its source")
+	t.figures(early, "forecast", "observed", "by its source, to the second")
 	t.columns("inside", "note")
 	for _, p := range inOrder(s.Phases) {
 		atZero := none
@@ -53,7 +53,7 @@ func phasesOf(r *record.Record) section {
 		}
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
-			note = clientsOf(r, wholeRecord(r), 0).text(false)
+			note = clientsOf(r, wholeRecord(r), 0).text()
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}

@@ -28,14 +28,15 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
-	for _, w := range all[0].Workloads {
+	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
+	movable := slices.DeleteFunc(slices.Clone(worst), func(w Workload) bool { return strings.Contains(w.Why, stays) })
+	for _, w := range movable {
 		if w.only != "" {
 			t.row("spread the pods of "+w.Key.String()+": topologySpreadConstraints, or a rollout restart after each return", "only a part of them goes with one node: all were on "+w.only, none, none)
 		}
 	}
-	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && (severityUnknown(r) || all[0].Clients.Failed+all[0].Clients.Hung > 0) && len(worst) > 0 && worst[0].Lowest > 0 {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && (severityUnknown(r) || all[0].Clients.Failed+all[0].Clients.Hung > 0) && slices.ContainsFunc(worst, func(w Workload) bool { return w.Lowest > 0 }) {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
 	}
 	tainted, marked := at(view.PhaseTainted)
@@ -66,23 +67,21 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 			add(change, then, evicted+restored-*ready.Observed, restored)
 		}
 	}
-	for _, fate := range []string{hangs, kept, awaits} {
-		if names := withFate(all[0].Workloads, fate); len(names) > 0 {
+	for _, fate := range []string{hangs, kept, awaits, stays} {
+		if names := withFate(worst, fate); len(names) > 0 {
 			t.Items = append(t.Items, cell{Text: fmt.Sprintf(advices[fate], text.List(few(names, "more")))})
 		}
 	}
 	nodes := slices.DeleteFunc(slices.Clone(all[0].Nodes), func(n NodeFacts) bool { // shut down without a drain
 		return n.Cause != causeShutdown || n.drained.Before(n.From) || c.shutdowns[n.Node]
 	})
-	if len(nodes) > 0 && len(worst) > 0 && worst[0].lost() > 0 {
-		t.Items = append(t.Items, cell{Text: "Drain " + named(nodes) + " before the shutdown: new pods of " + clean(worst[0].Key.String()) + " then come while the node still runs, where others have room. " +
+	if len(nodes) > 0 && len(movable) > 0 && movable[0].lost() > 0 {
+		t.Items = append(t.Items, cell{Text: "Drain " + named(nodes) + " before the shutdown: new pods of " + clean(movable[0].Key.String()) + " then come while the node still runs, where others have room. " +
 			"With " + shutdownGrace + " in the kubelet's configuration, Services learn of a shutdown at once."})
 	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
-	case partly && len(t.Rows) == 0:
-		t.Items = append(t.Items, cell{Text: "lightsout did not see enough of this outage to tell whether a setting of Kubernetes would have shortened it."})
 	case partly:
-		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other settings may have shortened it as well.", warning})
+		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other changes may have shortened it.", warning})
 	case len(worst) > 0 && worst[0].lost() > 0 && !strings.Contains(fmt.Sprint(t.Rows, t.Items), clean(worst[0].Key.String())):
 		t.Items = append(t.Items, cell{Text: clean("lightsout knows of no change that would have brought the pods of " + worst[0].Key.String() + " back sooner: " + cmp.Or(worst[0].Why, "the record does not show why they were missing"))})
 	case len(t.Rows)+len(t.Items) == 0:
@@ -113,6 +112,7 @@ var advices = map[string]string{
 	hangs: "New pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
 		cluster.TaintOutOfService + ": unless their volumes keep them on it.",
 	kept:   "New pods of %s come before the node is back if they tolerate its taints for less time, and if other nodes have room.",
+	stays:  "The volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down.",
 	awaits: "The pods of %s waited for their tolerationSeconds when the record ended: what less would have given was not seen.",
 }
 

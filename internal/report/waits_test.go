@@ -21,7 +21,7 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 		"the second one falls silent and is detected a second later": {func(r *record.Record) {
 			falls(r, "a", 0, 5)
 			falls(r, "b", 0.9, 5.9)
-		}, "T+00:05.0|marks a, b NotReady|5 s after its last heartbeat|"},
+		}, "T+00:05.0|marks a, b NotReady (by T+00:05.9)|5 s after its last heartbeat|"},
 		"the second one falls silent a second later": {func(r *record.Record) {
 			falls(r, "a", 0, 3.9)
 			falls(r, "b", 1, 3.9)
@@ -29,14 +29,14 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 		"the second one is detected before the first": {func(r *record.Record) {
 			falls(r, "a", 0, 5.5)
 			falls(r, "b", 1, 5)
-		}, "T+00:05.0|marks a, b NotReady|4–5.5 s after its last heartbeat|"},
+		}, "T+00:05.0|marks a, b NotReady (by T+00:05.5)|4–5.5 s after its last heartbeat|"},
 		"one of them": {func(r *record.Record) { falls(r, "a", 0, 5) }, "T+00:05.0|marks a NotReady|5 s after its last heartbeat|"},
 		"they are tainted a second apart": {func(r *record.Record) {
 			sees(r, view.PhaseTainted, "a", 4)
 			sees(r, view.PhaseTainted, "b", 5.5)
 			sees(r, view.PhaseEvicted, "a", 24.5)
 			sees(r, view.PhaseEvicted, "b", 25.4)
-		}, "T+00:24.5|begins to delete the pods on a, b|19.9–20.5 s after the taint|"},
+		}, "T+00:24.5|begins to delete the pods on a, b (by T+00:25.4)|19.9–20.5 s after the taint|"},
 		"its return from an earlier outage left another taint": {func(r *record.Record) {
 			falls(r, "a", 0, 4)
 			for s, taint := range map[float64]string{-40: cluster.TaintNotReady, 5: cluster.TaintUnreachable} {
@@ -207,7 +207,8 @@ func TestTheOpeningNamesWhatLostPods(t *testing.T) {
 	}
 }
 
-// The worst workload is the one whose pods were missing for longest, all together.
+// The worst workload is the one that had no pod left for longest, then the one whose pods were missing for longest,
+// all together.
 func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
 	r := bare()
 	off(r, 400)
@@ -218,7 +219,11 @@ func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
 		counts(r, s, "", to)
 		r.Events[len(r.Events)-1].Subject = "controller"
 	}
-	if said := opening(r, factsOf(r))[0]; !strings.Contains(said, "5 of 16 pods of default/web were available at the lowest (pods missing for 49 s); 0 of 1 of default/controller (for 4.0 s)") {
+	for s, to := range map[float64]string{1: "2/2", 66: "1/2", 68: "0/2", 70: "1/2", 114: "2/2"} {
+		counts(r, s, "", to)
+		r.Events[len(r.Events)-1].Subject = "api"
+	}
+	if said := opening(r, factsOf(r))[0]; !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4.0 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
 		t.Error(said)
 	}
 }

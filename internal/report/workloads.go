@@ -21,9 +21,10 @@ type Workload struct {
 	Lowest, Of, AtEnd, Before int
 	After, From, To           time.Time
 	lacks                     []interval
-	// missing is the sum of the times for which pods lacked, until counted: the end of the record at last.
-	missing time.Duration
-	counted time.Time
+	// missing is the sum of the times for which pods lacked, until counted: the end of the record at last. none is
+	// for how long all of them did.
+	missing, none time.Duration
+	counted       time.Time
 	// only is the node that all of several pods were on; empty if they were on more.
 	only string
 	// Hidden: lightsout did not see the cluster for a part of the outage, so Lowest may have been
@@ -52,7 +53,11 @@ func (w *Workload) count(of string) string {
 	case w.Before < w.Of:
 		of += fmt.Sprintf(" (%d before)", w.Before)
 	}
-	return fmt.Sprintf("%s%d of %s", w.most(), w.Lowest, of)
+	said := fmt.Sprintf("%d of %s", w.Lowest, of)
+	if w.Hidden && w.Lowest > 0 { // it may have been lower
+		said = "at most " + said
+	}
+	return said
 }
 
 // unseen reports whether pods may have lacked, and lightsout saw none that did.
@@ -136,11 +141,11 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 	return out
 }
 
-// worse orders workloads: by for how long how many pods lacked, then by the part of their pods that the outage
-// left. What lacked before comes last.
+// worse orders workloads: first those of which the outage left no pod, by for how long; then by for how long how many
+// pods lacked, then by the part of their pods that it left. What lacked before comes last.
 func worse(a, b Workload) int {
 	last := map[bool]int{true: 1}
-	return cmp.Or(last[a.already()]-last[b.already()], cmp.Compare(b.missing, a.missing), a.Lowest*max(b.Before, 1)-b.Lowest*max(a.Before, 1), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	return cmp.Or(last[a.already()]-last[b.already()], cmp.Compare(b.none, a.none), cmp.Compare(b.missing, a.missing), a.Lowest*max(b.Before, 1)-b.Lowest*max(a.Before, 1), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
 }
 
 // read follows the readings; false: they tell nothing of the outage. Pods that somebody scaled away
@@ -204,7 +209,8 @@ func (w *Workload) since(n int, at time.Time) {
 // lack adds that n of so many pods lacked from a time on. After the outage a lack may end, and none
 // begins.
 func (w *Workload) lack(n, of int, at time.Time, late bool) {
-	w.missing, w.counted = w.missing+time.Duration(w.AtEnd)*at.Sub(latest(w.counted, w.From)), at
+	since, all := at.Sub(latest(w.counted, w.From)), time.Duration(w.AtEnd/max(w.Of, 1)) // 1: all of them
+	w.missing, w.none, w.counted = w.missing+time.Duration(w.AtEnd)*since, w.none+all*since, at
 	if late && w.AtEnd == 0 {
 		return
 	}
