@@ -63,7 +63,7 @@ func (w *Watcher) failed(l line, why string, err error) Access {
 // beatline: the heartbeats' line has answered, or has not and why.
 func (s *state) beatline(a Access) {
 	if a.Err != "" {
-		a.Until = clock.Earlier(s.heartbeats.Until, a.Until)
+		a.Until = clock.Earliest(s.heartbeats.Until, a.Until)
 	}
 	if s.heartbeats == a {
 		return

@@ -93,5 +93,5 @@ func (w When) Dated(source time.Time) When {
 	if w.Exact() || source.Before(w.After.Add(-time.Second)) || source.After(w.By) {
 		return w
 	}
-	return When{clock.Later(w.After, source), clock.Earlier(w.By, source.Add(time.Second))}
+	return When{clock.Latest(w.After, source), clock.Earliest(w.By, source.Add(time.Second))}
 }

@@ -96,7 +96,7 @@ func (s *state) followed(src *source, access Access) {
 	if access.Err == "" {
 		delete(s.unwatched, src)
 	} else {
-		access.Until = clock.Earlier(access.Until, s.unwatched[src])
+		access.Until = clock.Earliest(access.Until, s.unwatched[src])
 	}
 	s.setAccess(src, access, time.Now())
 }
@@ -130,7 +130,7 @@ func (s *state) linked(link Link, version string) {
 func (s *state) setAccess(src *source, a Access, now time.Time) {
 	old := s.sources[src]
 	if a.Err != "" && a.Synced {
-		a.Until = cmp.Or(clock.Earlier(old.Until, a.Until), now)
+		a.Until = cmp.Or(clock.Earliest(old.Until, a.Until), now)
 	} else {
 		a.Until = time.Time{}
 	}
@@ -162,10 +162,10 @@ func (s *state) sumAccess(kind Kind) {
 		sum.Synced = sum.Synced && a.Synced
 		sum.Forbidden = sum.Forbidden && a.Forbidden
 		sum.Err = cmp.Or(sum.Err, a.Err)
-		sum.Until = clock.Earlier(sum.Until, a.Until)
+		sum.Until = clock.Earliest(sum.Until, a.Until)
 	}
 	if kind == KindLease && s.heartbeats.Err != "" && sum.Synced {
-		sum.Err, sum.Until = s.heartbeats.Err, clock.Earlier(sum.Until, s.heartbeats.Until)
+		sum.Err, sum.Until = s.heartbeats.Err, clock.Earliest(sum.Until, s.heartbeats.Until)
 	}
 	if sum.Synced {
 		sum.Read = 0

@@ -139,7 +139,7 @@ func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool)
 	if !a.Synced || at.IsZero() {
 		return 0, false
 	}
-	return max(0, clock.Age(now, clock.Earlier(at, a.Until))), true
+	return max(0, clock.Age(now, clock.Earliest(at, a.Until))), true
 }
 
 // Unread reports whether lightsout watches and may read one of these kinds, but has not

@@ -62,7 +62,7 @@ func (s *stamp) get() time.Time {
 // contact is when an answer that is no error, or more of one, was last received;
 // zero for never.
 func (t *traffic) contact() time.Time {
-	return clock.Later(t.heard(mainLine), t.heard(heartbeatLine))
+	return clock.Latest(t.heard(mainLine), t.heard(heartbeatLine))
 }
 
 // heard is as contact, on one line.

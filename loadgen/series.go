@@ -123,9 +123,9 @@ func (s *Series) Note(r *Record, from time.Time) {
 		s.OwnError = r.Error
 	case r.Class.Failed():
 		x.span.join(failed(r, from))
-		last.vain = clock.Earlier(last.vain, r.inVainSince())
+		last.vain = clock.Earliest(last.vain, r.inVainSince())
 	case r.Class == ClassOK:
-		s.good = clock.Later(s.good, r.End)
+		s.good = clock.Latest(s.good, r.End)
 	}
 }
 

@@ -99,13 +99,13 @@ func (s *Series) Failing(from time.Time) (since time.Time, failing bool) {
 	since = s.good
 	for _, x := range s.rows[s.from(from):] {
 		n += x.FailedIn().Sum()
-		since = clock.Earlier(since, x.vain)
+		since = clock.Earliest(since, x.vain)
 	}
 	return since, n >= failingLeast
 }
 
 // silentSince is when the request was sent, or got its last byte.
-func (r *Record) silentSince() time.Time { return clock.Later(r.CountedAt(), r.LastByte) }
+func (r *Record) silentSince() time.Time { return clock.Latest(r.CountedAt(), r.LastByte) }
 
 // inVainSince is since when a failed request waited in vain: since it got nothing more if a time limit
 // ended it, else from its end.

@@ -27,16 +27,16 @@ func Pause(now, last time.Time) time.Duration {
 	return 0
 }
 
-// Earlier returns the earlier of two times. A zero time is unknown, and the other one is returned.
-func Earlier(a, b time.Time) time.Time {
+// Earliest returns the earlier of two times. A zero time is unknown, and the other one is returned.
+func Earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// Later returns the later of two times. A zero time is unknown, and the other one is returned.
-func Later(a, b time.Time) time.Time {
+// Latest returns the later of two times. A zero time is unknown, and the other one is returned.
+func Latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -53,7 +53,7 @@ func TestAZeroTimeYieldsToAKnownOne(t *testing.T) {
 		{now, zero, now, now},
 		{zero, zero, zero, zero},
 	} {
-		if e, l := Earlier(c.a, c.b), Later(c.a, c.b); !e.Equal(c.earlier) || !l.Equal(c.later) {
+		if e, l := Earliest(c.a, c.b), Latest(c.a, c.b); !e.Equal(c.earlier) || !l.Equal(c.later) {
 			t.Errorf("of %v and %v, %v is earlier and %v later", c.a, c.b, e, l)
 		}
 	}

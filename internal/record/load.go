@@ -86,7 +86,7 @@ func (r *Record) Unplanned() bool {
 // FirstFailure is when the first request failed; zero when none did.
 func (r *Record) FirstFailure() (at time.Time) {
 	for i := range r.Runs {
-		at = clock.Earlier(at, r.Runs[i].FirstFailure)
+		at = clock.Earliest(at, r.Runs[i].FirstFailure)
 	}
 	return at
 }

@@ -224,12 +224,12 @@ func (r *Record) readSummary(fsys fs.FS) error {
 
 // Within is the moment of the record that is nearest to t.
 func (r *Record) Within(t time.Time) time.Time {
-	return clock.Later(r.Start, clock.Earlier(t, r.End))
+	return clock.Latest(r.Start, clock.Earliest(t, r.End))
 }
 
 // span extends the time of the record.
 func (r *Record) span(t time.Time) {
-	r.Start, r.End = clock.Earlier(r.Start, t), clock.Later(r.End, t)
+	r.Start, r.End = clock.Earliest(r.Start, t), clock.Latest(r.End, t)
 }
 
 // tooLong returns an error if the record covers more time than lightsout reads.
