@@ -6,6 +6,8 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"lightsout/internal/clock"
 )
 
 // keepHeartbeats asks on the heartbeats' connection whenever somebody checks it, until
@@ -61,7 +63,7 @@ func (w *Watcher) failed(l line, why string, err error) Access {
 // beatline: the heartbeats' line has answered, or has not and why.
 func (s *state) beatline(a Access) {
 	if a.Err != "" {
-		a.Until = earliest(s.heartbeats.Until, a.Until)
+		a.Until = clock.Earliest(s.heartbeats.Until, a.Until)
 	}
 	if s.heartbeats == a {
 		return

@@ -8,16 +8,32 @@ type Builder struct{ t *tables }
 // NewBuilder makes a Builder without contents.
 func NewBuilder() *Builder { return &Builder{newTables()} }
 
-// SetNode puts n in, in the place of the node of its name if there is one. n
-// must not be changed afterwards.
+// Set puts the objects of c in, each in the place of the one with its key if there is one. They
+// must not be changed afterwards. A nil one, as of a record that somebody edited, is left out.
+func (b *Builder) Set(c Contents) {
+	each(c.Nodes, b.SetNode)
+	each(c.Deployments, b.setDeployment)
+	each(c.Endpoints, b.t.endpoints.set)
+	each(c.Pods, b.SetPod)
+	each(c.Objects, b.t.objects.set)
+}
+
+func each[T any](all []*T, put func(*T)) {
+	for _, x := range all {
+		if x != nil {
+			put(x)
+		}
+	}
+}
+
+// SetNode puts n in like Set.
 func (b *Builder) SetNode(n *Node) { b.t.nodes.set(n) }
 
 // Node gives the node of that name; nil if there is none.
 func (b *Builder) Node(name string) *Node { return keyed(b.t.nodes.view, Key{Name: name}) }
 
-// SetDeployment puts d in like SetNode. One without a Word is given one, on a
-// copy.
-func (b *Builder) SetDeployment(d *Deployment) {
+// setDeployment puts d in like Set. One without a Word is given one, on a copy.
+func (b *Builder) setDeployment(d *Deployment) {
 	if d.Word == "" {
 		x := *d
 		x.Word = deploymentWord(&x)
@@ -26,11 +42,8 @@ func (b *Builder) SetDeployment(d *Deployment) {
 	b.t.deployments.set(d)
 }
 
-// SetPod puts p in like SetNode.
+// SetPod puts p in like Set.
 func (b *Builder) SetPod(p *Pod) { b.t.setPod(p) }
-
-// SetEndpoints puts e in like SetNode.
-func (b *Builder) SetEndpoints(e *Endpoints) { b.t.endpoints.set(e) }
 
 // DropNode takes a node out.
 func (b *Builder) DropNode(name string) { b.t.nodes.del(&Node{Name: name}) }

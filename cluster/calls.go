@@ -142,7 +142,7 @@ func (c *Client) names(ctx context.Context, r resource, namespace string) ([]str
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	var list metav1.PartialObjectMetadataList
-	if err := fetch(ctx, c.at(r, namespace), asNames, &list); err != nil {
+	if err := fetch(ctx, r.of(c.get(), namespace), asNames, &list); err != nil {
 		return nil, sentence("the "+r.plural+" can't be listed: "+c.why(ctx, err, "list on "+r.plural, ""), err)
 	}
 	out := text.Each(list.Items, func(o metav1.PartialObjectMetadata) string { return Key{nameOf(o.Namespace), nameOf(o.Name)}.String() })
@@ -219,14 +219,14 @@ func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port in
 func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	what := fmt.Sprintf("deployment %s", harmless(dep.String()))
+	what, deployments := "deployment "+harmless(dep.String()), resources[KindDeployment]
 	fail := func(err error) error {
 		return sentence(what+" cannot be restarted: "+c.why(ctx, err, "get and patch on deployments", "it does not exist"), err)
 	}
 	var d appsv1.Deployment
 	err := c.sameCluster(ctx, mainLine)
 	if err == nil {
-		err = c.get().AbsPath(resources[KindDeployment].path()).Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).Do(ctx).Into(&d)
+		err = deployments.of(c.get(), dep.Namespace).Name(dep.Name).Do(ctx).Into(&d)
 	}
 	if err != nil {
 		return fail(err)
@@ -236,8 +236,7 @@ func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 	}
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`,
 		time.Now().Format(time.RFC3339))
-	err = c.lines[mainLine].Patch(types.StrategicMergePatchType).MaxRetries(0).AbsPath(resources[KindDeployment].path()).
-		Namespace(dep.Namespace).Resource("deployments").Name(dep.Name).
+	err = deployments.of(c.lines[mainLine].Patch(types.StrategicMergePatchType), dep.Namespace).Name(dep.Name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, parameterCodec).
 		Body([]byte(patch)).Do(ctx).Error()
 	if err != nil {

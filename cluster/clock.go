@@ -18,13 +18,16 @@ const (
 
 // since returns when a condition took its state, after it had another one since earlier.
 // A kubelet dates conditions by its machine's clock, which is often wrong after a boot:
-// instead of a time that can't be, since returns the other one. It is not for times of the
-// control plane, whose clock is compared with this machine's.
-func since(dated, earlier, seen, instead time.Time) time.Time {
-	if dated.IsZero() || !dated.Before(earlier.Truncate(time.Second)) && !dated.After(seen.Add(nodeClock)) {
+// instead of a time that can't be, since returns earlier if the state is the same, else seen. It is
+// not for times of the control plane, whose clock is compared with this machine's.
+func since(dated, earlier, seen time.Time, same bool) time.Time {
+	switch {
+	case dated.IsZero() || !dated.Before(earlier.Truncate(time.Second)) && !dated.After(seen.Add(nodeClock)):
 		return dated
+	case same:
+		return earlier
 	}
-	return instead
+	return seen
 }
 
 // serverClock compares the server's clock with this machine's by the Date of its

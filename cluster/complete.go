@@ -2,8 +2,9 @@ package cluster
 
 import (
 	"context"
-	"slices"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 const (
@@ -92,5 +93,5 @@ func (w When) Dated(source time.Time) When {
 	if w.Exact() || source.Before(w.After.Add(-time.Second)) || source.After(w.By) {
 		return w
 	}
-	return When{slices.MaxFunc([]time.Time{w.After, source}, time.Time.Compare), slices.MinFunc([]time.Time{w.By, source.Add(time.Second)}, time.Time.Compare)}
+	return When{clock.Latest(w.After, source), clock.Earliest(w.By, source.Add(time.Second))}
 }

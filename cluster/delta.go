@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // delta is one piece of news: a change of the state, made by its owner.
@@ -94,7 +96,7 @@ func (s *state) followed(src *source, access Access) {
 	if access.Err == "" {
 		delete(s.unwatched, src)
 	} else {
-		access.Until = earliest(access.Until, s.unwatched[src])
+		access.Until = clock.Earliest(access.Until, s.unwatched[src])
 	}
 	s.setAccess(src, access, time.Now())
 }
@@ -128,7 +130,7 @@ func (s *state) linked(link Link, version string) {
 func (s *state) setAccess(src *source, a Access, now time.Time) {
 	old := s.sources[src]
 	if a.Err != "" && a.Synced {
-		a.Until = cmp.Or(earliest(old.Until, a.Until), now)
+		a.Until = cmp.Or(clock.Earliest(old.Until, a.Until), now)
 	} else {
 		a.Until = time.Time{}
 	}
@@ -143,14 +145,6 @@ func (s *state) setAccess(src *source, a Access, now time.Time) {
 	if src.kind == KindLease {
 		s.heartbeatsWatched(now)
 	}
-}
-
-// earliest of two times, of which one may be zero.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // sumAccess sums up how far the sources of a kind can be read.
@@ -168,10 +162,10 @@ func (s *state) sumAccess(kind Kind) {
 		sum.Synced = sum.Synced && a.Synced
 		sum.Forbidden = sum.Forbidden && a.Forbidden
 		sum.Err = cmp.Or(sum.Err, a.Err)
-		sum.Until = earliest(sum.Until, a.Until)
+		sum.Until = clock.Earliest(sum.Until, a.Until)
 	}
 	if kind == KindLease && s.heartbeats.Err != "" && sum.Synced {
-		sum.Err, sum.Until = s.heartbeats.Err, earliest(sum.Until, s.heartbeats.Until)
+		sum.Err, sum.Until = s.heartbeats.Err, clock.Earliest(sum.Until, s.heartbeats.Until)
 	}
 	if sum.Synced {
 		sum.Read = 0

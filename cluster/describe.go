@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"lightsout/internal/text"
@@ -38,6 +39,11 @@ func (r resource) path() string {
 		return "/api/v1"
 	}
 	return "/apis/" + r.apiVersion
+}
+
+// of addresses q to these objects of a namespace; empty: of all.
+func (r resource) of(q *rest.Request, namespace string) *rest.Request {
+	return q.MaxRetries(0).AbsPath(r.path()).NamespaceIfScoped(namespace, namespace != "").Resource(r.plural)
 }
 
 // resources are where the objects are.
@@ -168,7 +174,7 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 // listed gives the objects of a kind that a field selector leaves, as JSON.
 func (c *Client) listed(ctx context.Context, r resource, namespace, fields string) ([]json.RawMessage, error) {
 	var list struct{ Items []json.RawMessage }
-	err := fetch(ctx, c.at(r, namespace).Param("fieldSelector", fields), "application/json", &list)
+	err := fetch(ctx, r.of(c.get(), namespace).Param("fieldSelector", fields), "application/json", &list)
 	return list.Items, err
 }
 

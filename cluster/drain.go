@@ -53,7 +53,7 @@ func (p DrainProgress) HeldPods() []Key { return slices.SortedFunc(maps.Keys(p.H
 
 // Drain evicts the pods of a node, which respects disruption budgets, and waits until
 // they are gone. It does not cordon. It retries refused evictions, and requests that fail
-// only for now, every 5 s. report, which may be nil, receives the progress after each round
+// only for now, every 5 s. report receives the progress after each round
 // and must not block. When ctx ends, the error names in one sentence the pods that are left
 // and the disruption budget that holds them, or why the last round failed. Pods that were
 // evicted until then stay evicted.
@@ -95,9 +95,7 @@ func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 			continue
 		}
 		d.last, d.exact = p, false
-		if report != nil {
-			report(p)
-		}
+		report(p)
 		if p.Done() {
 			return nil
 		}

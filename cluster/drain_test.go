@@ -203,7 +203,7 @@ func TestADrainSaysWhichBudgetHoldsIt(t *testing.T) {
 	a.mu.Unlock()
 	d = newDrain(w, "n3")
 	d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
-	if err := d.run(context.Background(), nil); err != nil {
+	if err := d.run(context.Background(), func(DrainProgress) {}); err != nil {
 		t.Errorf("when the budget allows it: %v", err)
 	}
 	if !slices.Equal(a.evictions, []string{"web-1", "web-2"}) {
@@ -229,7 +229,7 @@ func TestAForbiddenDrainNamesTheMissingRight(t *testing.T) {
 			s := status(403, metav1.StatusReasonForbidden, "no")
 			return &s
 		}
-		if err := clientOf(t, a).Drain(t.Context(), "n3", nil); err == nil || err.Error() != want {
+		if err := clientOf(t, a).Drain(t.Context(), "n3", func(DrainProgress) {}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

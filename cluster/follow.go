@@ -282,11 +282,7 @@ func (w *Watcher) expectAnswer(src *source) (answered func() bool) {
 
 func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
 	opts.LabelSelector, opts.FieldSelector = src.selector, src.fields
-	r := w.client.lines[src.line()].Get().MaxRetries(0).AbsPath(src.resource().path()).Resource(src.resource().plural).VersionedParams(&opts, parameterCodec)
-	if src.namespace != "" {
-		r.Namespace(src.namespace)
-	}
-	return r
+	return src.resource().of(w.client.lines[src.line()].Get(), src.namespace).VersionedParams(&opts, parameterCodec)
 }
 
 // again returns the version from which to continue after err.

@@ -83,10 +83,7 @@ func overdueAt(n *Node, watchedSince time.Time) (time.Time, bool) {
 	if from.IsZero() || n.LeaseDuration <= 0 {
 		return time.Time{}, false
 	}
-	if watchedSince.After(from) {
-		from = watchedSince
-	}
-	return from.Add(time.Duration(overdueShare * float64(n.LeaseDuration))), true
+	return clock.Latest(from, watchedSince).Add(time.Duration(overdueShare * float64(n.LeaseDuration))), true
 }
 
 // late reports whether a renewal that is so old by now is overdue.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -159,11 +157,6 @@ func (s *state) kubeletAnswered(node string, config Kubelet, failure string) {
 		x.Kubelet = &config
 		s.t.nodes.set(&x)
 	}
-}
-
-// kubeletErr returns the error of the first kubelet that lightsout could not ask.
-func kubeletErr(all map[string]string) string {
-	return all[cmp.Or(slices.Sorted(maps.Keys(all))...)]
 }
 
 // kubeletSettings sums up the kubelets' settings: each value is the most frequent one.

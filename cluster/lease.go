@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 )
 
@@ -88,12 +87,12 @@ func (l *Lease) look(ctx context.Context, holder string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*leaseCall)
 	defer cancel()
 	var x coordinationv1.Lease
-	calls := l.c.lines[mainLine]
-	err := l.at(calls.Get()).Name(l.key.Name).Timeout(leaseCall).Do(ctx).Into(&x)
-	request := l.at(calls.Put()).Name(l.key.Name)
+	calls, leases := l.c.lines[mainLine], resources[KindLease]
+	err := leases.of(calls.Get(), l.key.Namespace).Name(l.key.Name).Timeout(leaseCall).Do(ctx).Into(&x)
+	request := leases.of(calls.Put(), l.key.Namespace).Name(l.key.Name)
 	if apierrors.IsNotFound(err) {
 		x = coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: l.key.Name}}
-		request, err = l.at(calls.Post()), nil
+		request, err = leases.of(calls.Post(), l.key.Namespace), nil
 	}
 	l.saw(ctx, &x, err)
 	was := ptr.Deref(x.Spec.HolderIdentity, "")
@@ -107,10 +106,6 @@ func (l *Lease) look(ctx context.Context, holder string) {
 	x.Spec.HolderIdentity, x.Spec.RenewTime, x.Spec.LeaseDurationSeconds = &holder, &now, ptr.To(int32(leaseFor/time.Second))
 	err = request.Body(&x).Timeout(leaseCall).Do(ctx).Into(&x)
 	l.saw(ctx, &x, err)
-}
-
-func (l *Lease) at(r *rest.Request) *rest.Request {
-	return r.MaxRetries(0).AbsPath(resources[KindLease].path()).Namespace(l.key.Namespace).Resource("leases")
 }
 
 // saw keeps what the Lease contains, or why a call failed.

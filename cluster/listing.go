@@ -11,7 +11,6 @@ import (
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 )
 
 // listingMost is how many objects of one namespace, or of all, a Listing has.
@@ -161,19 +160,10 @@ func (c *Client) resourceOf(kind Kind) (resource, bool) {
 	return r, ok
 }
 
-// at is a request for the objects of a kind in a namespace; empty is all.
-func (c *Client) at(r resource, namespace string) *rest.Request {
-	path := r.path()
-	if namespace != "" {
-		path += "/namespaces/" + namespace
-	}
-	return c.get().AbsPath(path, r.plural)
-}
-
 // addTable adds the objects of a namespace.
 func (c *Client) addTable(ctx context.Context, out *Listing, k *served, kind Kind, namespace string) error {
 	var t metav1.Table
-	if err := fetch(ctx, c.at(k.resource, namespace).Param("limit", strconv.Itoa(listingMost)), asTable, &t); err != nil {
+	if err := fetch(ctx, k.of(c.get(), namespace).Param("limit", strconv.Itoa(listingMost)), asTable, &t); err != nil {
 		return err
 	}
 	var shown []int

@@ -31,12 +31,8 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 		}
 		s.leases[n.Name].into(n)
 	} else {
-		instead := seen
-		if n.Ready == old.Ready {
-			instead = old.ReadySince
-		}
 		if n.Ready != TriUnknown { // which is the node controller's
-			n.ReadySince = since(n.ReadySince, old.ReadySince, seen, instead)
+			n.ReadySince = since(n.ReadySince, old.ReadySince, seen, n.Ready == old.Ready)
 		}
 		n.Changed, n.Overdue = old.Changed, old.Overdue
 		n.Renewed, n.RenewSeen, n.beat, n.LeaseDuration = old.Renewed, old.RenewSeen, old.beat, old.LeaseDuration

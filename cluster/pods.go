@@ -13,12 +13,8 @@ func (p *Pod) put(s *state, seen time.Time, quiet bool) {
 	fresh := old == nil || !old.Gone.IsZero() || old.UID != p.UID
 	if !fresh {
 		p.Changed = old.Changed
-		instead := seen
-		if p.Ready == old.Ready {
-			instead = old.ReadySince
-		}
 		if p.Ready { // else it may be the node controller's
-			p.ReadySince = since(p.ReadySince, old.ReadySince, seen, instead)
+			p.ReadySince = since(p.ReadySince, old.ReadySince, seen, p.Ready == old.Ready)
 		}
 		if reflect.DeepEqual(p, old) {
 			return

@@ -71,7 +71,7 @@ func (v *Sight) Look(s *Snapshot, now time.Time) (changed bool) {
 	if since.IsZero() && lost {
 		since = s.Link.LastContact
 	}
-	since = slices.MaxFunc([]time.Time{since, v.woke}, time.Time.Compare)
+	since = clock.Latest(since, v.woke)
 	n := len(v.spans)
 	open := n > 0 && v.spans[n-1].To.IsZero()
 	switch blind := lost || !since.IsZero() && clock.Age(now, since) > delivery; {

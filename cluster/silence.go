@@ -36,7 +36,7 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (silentFor time.Duration, sile
 // seeingUntil is the latest moment up to now for which a missing heartbeat means
 // something.
 func seeingUntil(s *Snapshot, now time.Time) time.Time {
-	return earliest(now, earliest(heartbeatsComplete(s), s.HeartbeatsUntil))
+	return clock.Earliest(now, clock.Earliest(heartbeatsComplete(s), s.HeartbeatsUntil))
 }
 
 // PodLost reports whether the pod's node is lost: not Ready and silent, or deleted.

@@ -72,18 +72,8 @@ type Contents struct {
 // deployment without a Word is given one, on a copy.
 func NewSnapshot(c Contents) *Snapshot {
 	b := NewBuilder()
-	each(c.Nodes, b.SetNode)
-	each(c.Deployments, b.SetDeployment)
-	each(c.Endpoints, b.SetEndpoints)
-	each(c.Pods, b.SetPod)
-	each(c.Objects, b.t.objects.set)
+	b.Set(c)
 	return b.Snapshot(c)
-}
-
-func each[T any](all []T, put func(T)) {
-	for _, x := range all {
-		put(x)
-	}
 }
 
 // Contents gives the Snapshot as plain slices, each sorted.
@@ -149,7 +139,7 @@ func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool)
 	if !a.Synced || at.IsZero() {
 		return 0, false
 	}
-	return max(0, clock.Age(now, earliest(at, a.Until))), true
+	return max(0, clock.Age(now, clock.Earliest(at, a.Until))), true
 }
 
 // Unread reports whether lightsout watches and may read one of these kinds, but has not

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -207,7 +208,7 @@ func (s *state) renewSettings() {
 		read = read.or(s.components[pod].settings)
 	}
 	s.settings = read.or(kubeletSettings(s.kubelets)).or(DefaultSettings(s.serverVersion))
-	s.settings.KubeletErr = kubeletErr(s.kubeletErrs)
+	s.settings.KubeletErr = s.kubeletErrs[cmp.Or(slices.Sorted(maps.Keys(s.kubeletErrs))...)] // that of the first node
 	s.dirty = true
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // line is one of the ways to the API server. Heartbeats have connections of their
@@ -60,11 +62,7 @@ func (s *stamp) get() time.Time {
 // contact is when an answer that is no error, or more of one, was last received;
 // zero for never.
 func (t *traffic) contact() time.Time {
-	newest := t.heard(mainLine)
-	if beats := t.heard(heartbeatLine); beats.After(newest) {
-		newest = beats
-	}
-	return newest
+	return clock.Latest(t.heard(mainLine), t.heard(heartbeatLine))
 }
 
 // heard is as contact, on one line.

@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	selectors "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
@@ -54,17 +55,7 @@ func word(s string) string {
 
 // labels joins labels in the order of their keys. The pods of a replica set
 // share one string.
-func labels(all map[string]string) string {
-	if len(all) == 0 {
-		return ""
-	}
-	pairs := make([]string, 0, len(all))
-	for k, v := range all {
-		pairs = append(pairs, k+"="+v)
-	}
-	slices.Sort(pairs)
-	return word(strings.Join(pairs, ","))
-}
+func labels(all map[string]string) string { return word(selectors.Set(all).String()) }
 
 // lease is a node's Lease, trimmed.
 type lease struct {

@@ -115,7 +115,9 @@ func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 	if s.For > 0 {
 		c.timer = time.AfterFunc(s.For, func() { g.StopRun(c.Number) })
 	}
-	g.startWorkers(c, now)
+	for r := g.nextOfHold(now); r != nil; r = g.nextOfHold(now) {
+		g.wg.Go(func() { g.hold(r) })
+	}
 }
 
 // StopRun starts no more requests of a run that Begin has returned. Other runs,

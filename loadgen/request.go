@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // waiting is what a request waits for: the time limit that runs.
@@ -148,11 +150,11 @@ func (r *flight) watch(now time.Time) {
 		if now.Sub(at) > stoodStill && now.Sub(r.grace) > stoodStill {
 			r.grace = now.Add(graceTime)
 		}
-		at = later(at, r.grace)
+		at = clock.Latest(at, r.grace)
 		if !now.Before(at) {
 			return true
 		}
-		next = earlier(next, at)
+		next = clock.Earliest(next, at)
 		return false
 	}
 	last := r.lastProgress()
@@ -274,7 +276,7 @@ func (r *flight) finish(c Class, err error) {
 	}
 	r.Class = c
 	if !r.FirstByte.IsZero() {
-		r.LastByte = earlier(r.lastProgress(), r.End)
+		r.LastByte = clock.Earliest(r.lastProgress(), r.End)
 	}
 	if n := len(r.Stalls); n > 0 && r.Stalls[n-1].To.IsZero() {
 		r.Stalls[n-1].To = r.End

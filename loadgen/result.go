@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"lightsout/internal/clock"
 	"lightsout/internal/text"
 )
 
@@ -82,7 +83,7 @@ type RunSum struct {
 // first request was due, and ends with the last.
 func (s *RunSum) Count(r *Record) {
 	s.Totals.Scheduled += r.Requests()
-	s.Started, s.Ended = earlier(s.Started, r.Scheduled), later(s.Ended, r.End)
+	s.Started, s.Ended = clock.Earliest(s.Started, r.Scheduled), clock.Latest(s.Ended, r.End)
 	s.end(r)
 }
 
@@ -90,7 +91,7 @@ func (s *RunSum) Count(r *Record) {
 func (s *RunSum) end(r *Record) {
 	s.Totals.end(r.Class, r.Requests())
 	if r.Class.Failed() {
-		s.FirstFailure = earlier(s.FirstFailure, r.End)
+		s.FirstFailure = clock.Earliest(s.FirstFailure, r.End)
 	}
 	s.Tokens += r.Tokens
 	if r.Class == ClassOK && r.Status >= 300 && r.Status != http.StatusNotModified {

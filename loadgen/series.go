@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // Second is one second of wall-clock time. A request counts in the second in
@@ -121,9 +123,9 @@ func (s *Series) Note(r *Record, from time.Time) {
 		s.OwnError = r.Error
 	case r.Class.Failed():
 		x.span.join(failed(r, from))
-		last.vain = earlier(last.vain, r.inVainSince())
+		last.vain = clock.Earliest(last.vain, r.inVainSince())
 	case r.Class == ClassOK:
-		s.good = later(s.good, r.End)
+		s.good = clock.Latest(s.good, r.End)
 	}
 }
 

@@ -3,6 +3,8 @@ package loadgen
 import (
 	"slices"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // Service is what requests show of the service, by the seconds in which they were sent. Everything
@@ -97,24 +99,13 @@ func (s *Series) Failing(from time.Time) (since time.Time, failing bool) {
 	since = s.good
 	for _, x := range s.rows[s.from(from):] {
 		n += x.FailedIn().Sum()
-		since = earlier(since, x.vain)
+		since = clock.Earliest(since, x.vain)
 	}
 	return since, n >= failingLeast
 }
 
-// earlier is the earlier one of two times that are known, else the known one.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// later is the later one of two times.
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
-
 // silentSince is when the request was sent, or got its last byte.
-func (r *Record) silentSince() time.Time { return later(r.CountedAt(), r.LastByte) }
+func (r *Record) silentSince() time.Time { return clock.Latest(r.CountedAt(), r.LastByte) }
 
 // inVainSince is since when a failed request waited in vain: since it got nothing more if a time limit
 // ended it, else from its end.

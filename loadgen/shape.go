@@ -54,13 +54,6 @@ func (g *Generator) nextOfHold(now time.Time) *flight {
 	return r
 }
 
-// startWorkers starts the workers of a hold; the caller holds the ledger's lock.
-func (g *Generator) startWorkers(c *oneRun, now time.Time) {
-	for r := g.nextOfHold(now); r != nil; r = g.nextOfHold(now) {
-		g.wg.Go(func() { g.hold(r) })
-	}
-}
-
 // waitUntil waits for a moment, and reports false when something ends before.
 func (g *Generator) waitUntil(at time.Time, ends <-chan struct{}) bool {
 	wait := at.Sub(g.now())

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // timeline is the Series of the last seconds in which the generator sent requests or looked at the
@@ -29,7 +31,7 @@ func (l *timeline) seconds(now time.Time) (out []Second) {
 		return nil
 	}
 	last := now.Truncate(time.Second)
-	at := later(last.Add(-time.Duration(l.limit-1)*time.Second), l.rows[0].At)
+	at := clock.Latest(last.Add(-time.Duration(l.limit-1)*time.Second), l.rows[0].At)
 	for rows := l.rows[l.from(at):]; !at.After(last); at = at.Add(time.Second) {
 		x := Second{At: at}
 		if len(rows) > 0 && rows[0].At.Equal(at) {

@@ -3,6 +3,8 @@ package loadgen
 import (
 	"slices"
 	"time"
+
+	"lightsout/internal/clock"
 )
 
 // Failures is the span over which requests failed. The zero value has none.
@@ -26,7 +28,7 @@ func failed(r *Record, from time.Time) Failures {
 // join adds the failures of another span.
 func (f *Failures) join(o Failures) {
 	f.N += o.N
-	f.First, f.Last, f.Ended = earlier(f.First, o.First), later(f.Last, o.Last), later(f.Ended, o.Ended)
+	f.First, f.Last, f.Ended = clock.Earliest(f.First, o.First), clock.Latest(f.Last, o.Last), clock.Latest(f.Ended, o.Ended)
 }
 
 // recovered is the time without a failed request, while others succeed, that keeps later failures
@@ -133,7 +135,7 @@ func (s *Series) okBetween(from, to time.Time) bool {
 // ErrorsEnded is when the last request failed, if it is over: a request succeeded that was sent least after that.
 func (s *Series) ErrorsEnded() (last time.Time, over bool) {
 	for _, x := range s.rows {
-		last = later(last, x.span.Ended)
+		last = clock.Latest(last, x.span.Ended)
 	}
 	return last, !last.IsZero() && !s.okSince(last.Add(least)).IsZero()
 }
@@ -191,7 +193,7 @@ func (w *Window) FailedAfterDetection(outages PowerOffs) *[2]int {
 		if o.Detected.IsZero() {
 			return nil
 		}
-		last = later(last, o.Detected)
+		last = clock.Latest(last, o.Detected)
 	}
 	undetected := func(at time.Time) bool {
 		return slices.ContainsFunc(outages, func(o PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) })

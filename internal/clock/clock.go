@@ -1,4 +1,5 @@
-// Package clock measures ages on machines that sleep and whose clocks are set.
+// Package clock measures ages on machines that sleep and whose clocks are set, and compares times of
+// which one may be unknown.
 package clock
 
 import "time"
@@ -24,4 +25,20 @@ func Pause(now, last time.Time) time.Duration {
 		return age
 	}
 	return 0
+}
+
+// Earliest returns the earlier of two times. A zero time is unknown, and the other one is returned.
+func Earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Latest returns the later of two times. A zero time is unknown, and the other one is returned.
+func Latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

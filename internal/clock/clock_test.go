@@ -42,3 +42,19 @@ func TestPause(t *testing.T) {
 		}
 	}
 }
+
+func TestAZeroTimeYieldsToAKnownOne(t *testing.T) {
+	t.Parallel()
+	now, zero := time.Now(), time.Time{}
+	for _, c := range []struct{ a, b, earlier, later time.Time }{
+		{now, now.Add(time.Second), now, now.Add(time.Second)},
+		{now.Add(time.Second), now, now, now.Add(time.Second)},
+		{zero, now, now, now},
+		{now, zero, now, now},
+		{zero, zero, zero, zero},
+	} {
+		if e, l := Earliest(c.a, c.b), Latest(c.a, c.b); !e.Equal(c.earlier) || !l.Equal(c.later) {
+			t.Errorf("of %v and %v, %v is earlier and %v later", c.a, c.b, e, l)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package export
 
-import "lightsout/internal/text"
+import (
+	"strings"
+
+	"lightsout/internal/text"
+)
 
 // Cell is one cell. The second half of a wide character is a Cell without Text.
 type Cell struct {
@@ -33,4 +37,9 @@ func lineOf(s string, w int, look Cell) (row []Cell) {
 		row = appendCell(row, look, max(n, 1))
 	}
 	return row
+}
+
+// textOf joins the texts of cells.
+func textOf(cells []Cell) string {
+	return strings.Join(text.Each(cells, func(c Cell) string { return c.Text }), "")
 }

@@ -76,11 +76,7 @@ type Screen struct {
 func (s *Screen) shows(caption string) bool {
 	start, _ := text.CutLeft(caption, 30)
 	for y := range s.rows {
-		var row strings.Builder
-		for _, c := range s.rows[y] {
-			row.WriteString(c.Text)
-		}
-		sign, rest, _ := strings.Cut(strings.TrimSpace(row.String()), " ")
+		sign, rest, _ := strings.Cut(strings.TrimSpace(textOf(s.rows[y])), " ")
 		if start != "" && text.Width(sign) == 1 && strings.HasPrefix(rest, start) {
 			return true
 		}

@@ -14,7 +14,6 @@ type canvas struct {
 	r          *raster
 	th         *theme
 	cols, rows int
-	title      string
 	captions   bool
 	top        int // rows above the screen
 	shown      *Screen
@@ -24,12 +23,12 @@ type canvas struct {
 
 func newCanvas(frames []Frame, o Options) (*canvas, error) {
 	th := frames[0].Screen.theme
-	r, err := newRaster(frames, []pair{{th.fg, th.bg}}, o)
+	r, err := newRaster(frames, o)
 	if err != nil {
 		return nil, err
 	}
 	s := frames[0].Screen
-	c := &canvas{r: r, th: th, cols: s.Width, rows: s.Height, title: o.Title, captions: o.Captions}
+	c := &canvas{r: r, th: th, cols: s.Width, rows: s.Height, captions: o.Captions}
 	h := s.Height + 1
 	if o.Title != "" {
 		c.top = 1
@@ -40,7 +39,7 @@ func newCanvas(frames []Frame, o Options) (*canvas, error) {
 	}
 	c.img = image.NewPaletted(image.Rect(0, 0, (s.Width+2)*r.w, h*r.h), r.palette)
 	if c.top > 0 {
-		c.text(0, c.title, Cell{Fg: th.fg, Bg: th.bg, Bold: true})
+		c.text(0, o.Title, Cell{Fg: th.fg, Bg: th.bg, Bold: true})
 	}
 	return c, nil
 }

@@ -39,7 +39,7 @@ type glyph struct {
 }
 
 // newRaster makes a raster for the colours that the frames have.
-func newRaster(frames []Frame, extra []pair, o Options) (*raster, error) {
+func newRaster(frames []Frame, o Options) (*raster, error) {
 	size := cmp.Or(o.Size, 15)
 	if size < 6 || size > 64 {
 		return nil, fmt.Errorf("the font's size is from 6 to 64 pixels, not %d", size)
@@ -56,9 +56,8 @@ func newRaster(frames []Frame, extra []pair, o Options) (*raster, error) {
 			order = append(order, p)
 		}
 	}
-	for _, p := range extra {
-		add(p)
-	}
+	th := frames[0].Screen.theme
+	add(pair{th.fg, th.bg}) // of the title and the captions
 	for _, f := range frames {
 		for _, row := range f.Screen.rows {
 			for _, c := range row {

@@ -202,17 +202,6 @@ func (d *svg) cells(x, top int, cells []Cell) string {
 	return shapes.String() + text.String()
 }
 
-func style(c Cell) string {
-	s := ""
-	if c.Bold {
-		s = " b"
-	}
-	if c.Underline {
-		s += " u"
-	}
-	return s
-}
-
 // run counts those at the beginning that are alike.
 func run[T any](list []T, alike func(a, b T) bool) int {
 	n := 1
@@ -227,21 +216,21 @@ var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&
 // letters writes the text of cells that are alike, from a column on, at a base line.
 // textLength holds the columns in their places whatever the font.
 func (d *svg) letters(col, base int, cells []Cell) string {
-	for len(cells) > 0 && cells[0].Text == " " {
-		cells = cells[1:]
-		col++
-	}
-	for len(cells) > 0 && cells[len(cells)-1].Text == " " {
-		cells = cells[:len(cells)-1]
-	}
-	if len(cells) == 0 {
+	all := textOf(cells)
+	rest := strings.TrimLeft(all, " ")
+	shown := strings.TrimRight(rest, " ")
+	if shown == "" {
 		return ""
 	}
-	var s strings.Builder
-	for _, c := range cells {
-		s.WriteString(c.Text)
+	col += len(all) - len(rest) // a blank is one cell, and one byte
+	n := len(cells) - len(all) + len(shown)
+	class := ""
+	if cells[0].Bold {
+		class = " b"
 	}
-	class := style(cells[0])
+	if cells[0].Underline {
+		class += " u"
+	}
 	if cells[0].Fg != d.th.fg {
 		class = d.class("fill", cells[0].Fg) + class
 	}
@@ -250,10 +239,10 @@ func (d *svg) letters(col, base int, cells []Cell) string {
 		class = ` class="` + class + `"`
 	}
 	length := ""
-	if len(cells) > 2 {
-		length = fmt.Sprintf(` textLength="%d"`, len(cells)*svgW)
+	if n > 2 {
+		length = fmt.Sprintf(` textLength="%d"`, n*svgW)
 	}
-	return fmt.Sprintf(`<text%s x="%d" y="%d"%s>%s</text>`, class, col*svgW, base, length, escape.Replace(s.String()))
+	return fmt.Sprintf(`<text%s x="%d" y="%d"%s>%s</text>`, class, col*svgW, base, length, escape.Replace(shown))
 }
 
 // captions writes the captions below the screen.

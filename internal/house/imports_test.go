@@ -40,7 +40,7 @@ var imports = map[string]string{
 	"internal/survey": "internal/text cluster cluster/forecast cluster/place",
 
 	"internal/restore":         "power",
-	"internal/record":          "internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/record":          "internal/clock internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
 	"internal/export":          "internal/text",
@@ -49,7 +49,7 @@ var imports = map[string]string{
 	"cluster":          "internal/clock internal/outage internal/text",
 	"cluster/forecast": "cluster cluster/place internal/text",
 	"cluster/place":    "cluster",
-	"loadgen":          "internal/text",
+	"loadgen":          "internal/clock internal/text",
 	"power":            "power/internal/permit internal/clock internal/outage internal/text",
 	"power/driver":     "power/driver/* power/ssh",
 	"power/driver/*":   "power power/internal/* internal/text",

@@ -128,16 +128,10 @@ func (f *file) fail(lines []byte, err error) {
 	if f.err == nil {
 		f.waiting = append([]byte(nil), lines...) // the caller's
 	}
-	f.err, f.tried = causeFirst(err), f.now()
-}
-
-// causeFirst puts the cause before the path: a line of the screen may have room for
-// only one.
-func causeFirst(err error) error {
-	if p := (*fs.PathError)(nil); errors.As(err, &p) {
-		return fmt.Errorf("%w (%s)", p.Err, p.Path)
+	if p, ok := errors.AsType[*fs.PathError](err); ok { // the cause first: a line of the screen may have no room for the path
+		err = fmt.Errorf("%w (%s)", p.Err, p.Path)
 	}
-	return err
+	f.err, f.tried = err, f.now()
 }
 
 // retry tries what waits again, if it is time.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"lightsout/internal/clock"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -85,9 +86,7 @@ func (r *Record) Unplanned() bool {
 // FirstFailure is when the first request failed; zero when none did.
 func (r *Record) FirstFailure() (at time.Time) {
 	for i := range r.Runs {
-		if seen := r.Runs[i].FirstFailure; at.IsZero() || !seen.IsZero() && seen.Before(at) {
-			at = seen
-		}
+		at = clock.Earliest(at, r.Runs[i].FirstFailure)
 	}
 	return at
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"lightsout/internal/clock"
 	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -223,26 +224,12 @@ func (r *Record) readSummary(fsys fs.FS) error {
 
 // Within is the moment of the record that is nearest to t.
 func (r *Record) Within(t time.Time) time.Time {
-	switch {
-	case t.Before(r.Start):
-		return r.Start
-	case t.After(r.End):
-		return r.End
-	}
-	return t
+	return clock.Latest(r.Start, clock.Earliest(t, r.End))
 }
 
 // span extends the time of the record.
 func (r *Record) span(t time.Time) {
-	if t.IsZero() {
-		return
-	}
-	if r.Start.IsZero() || t.Before(r.Start) {
-		r.Start = t
-	}
-	if t.After(r.End) {
-		r.End = t
-	}
+	r.Start, r.End = clock.Earliest(r.Start, t), clock.Latest(r.End, t)
 }
 
 // tooLong returns an error if the record covers more time than lightsout reads.

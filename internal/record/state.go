@@ -125,10 +125,7 @@ func (s *State) applyCluster(c *Cluster) {
 	each(c.GoneDeployments, s.objects.DropDeployment)
 	each(c.GonePods, s.objects.DropPod)
 	each(c.GoneEndpoints, s.objects.DropEndpoints)
-	set(c.Nodes, s.objects.SetNode)
-	set(c.Deployments, s.objects.SetDeployment)
-	set(c.Pods, s.objects.SetPod)
-	set(c.Endpoints, s.objects.SetEndpoints)
+	s.objects.Set(cluster.Contents{Nodes: c.Nodes, Deployments: c.Deployments, Pods: c.Pods, Endpoints: c.Endpoints})
 	for name, b := range c.Beats {
 		if n := s.objects.Node(name); n != nil {
 			x := *n // snapshots hold the old one
@@ -144,14 +141,6 @@ func (s *State) applyCluster(c *Cluster) {
 func each[K any](list []K, f func(K)) {
 	for _, k := range list {
 		f(k)
-	}
-}
-
-func set[T any](list []*T, f func(*T)) {
-	for _, x := range list {
-		if x != nil {
-			f(x)
-		}
 	}
 }
 

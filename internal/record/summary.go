@@ -12,6 +12,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/clock"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -249,7 +250,7 @@ type Blind struct {
 // BlindOf lists what a Snapshot tells of the blind spans from one time to another, in seconds by offset.
 func BlindOf(s *cluster.Snapshot, offset func(time.Time) float64, from, to time.Time) (out []Blind) {
 	for _, b := range s.Blind() {
-		b.From, b.To = slices.MaxFunc([]time.Time{b.From, from}, time.Time.Compare), cmp.Or(b.To, to)
+		b.From, b.To = clock.Latest(b.From, from), cmp.Or(b.To, to)
 		if b.From.Before(b.To) {
 			out = append(out, Blind{From: offset(b.From), To: offset(b.To), Why: b.Reason(), StoodStill: b.StoodStill})
 		}

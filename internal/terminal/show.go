@@ -252,7 +252,7 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 	}
 	saved, err := unix.Dup(2)
 	if err == nil {
-		err = dup(int(log.Fd()), 2)
+		err = unix.Dup2(int(log.Fd()), 2)
 	}
 	if err != nil {
 		log.Close()
@@ -261,7 +261,7 @@ func divertStderr(path string) (log *os.File, restore func(), err error) {
 	diverted.Store(true)
 	return log, sync.OnceFunc(func() {
 		diverted.Store(false)
-		_ = dup(saved, 2)
+		_ = unix.Dup2(saved, 2)
 		_ = unix.Close(saved)
 		_ = log.Close()
 	}), nil

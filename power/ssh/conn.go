@@ -3,7 +3,6 @@ package ssh
 import (
 	"io"
 	"net"
-	"net/netip"
 )
 
 // conn adds deadlines to a connection through a tunnel, which has none of its
@@ -12,14 +11,11 @@ import (
 type conn struct {
 	net.Conn // our end of the pipe
 	inner    net.Conn
-	remote   net.Addr
+	remote   tunnelAddr
 }
 
 func newConn(inner net.Conn, addr string) *conn {
 	c := &conn{inner: inner, remote: tunnelAddr(addr)}
-	if ap, err := netip.ParseAddrPort(addr); err == nil {
-		c.remote = net.TCPAddrFromAddrPort(ap)
-	}
 	var far net.Conn
 	c.Conn, far = net.Pipe()
 	pump := func(to, from net.Conn) {
@@ -31,7 +27,7 @@ func newConn(inner net.Conn, addr string) *conn {
 	return c
 }
 
-// tunnelAddr is an address that only the far side can resolve.
+// tunnelAddr is an address as it was dialled; a name only the far side can resolve.
 type tunnelAddr string
 
 func (a tunnelAddr) Network() string { return "tcp" }

@@ -30,7 +30,8 @@ type frames struct {
 
 func newFrames(r *record.Record) *frames {
 	f := &frames{rec: r, cursor: record.Cursor{Record: r}, marks: marksOf(r)}
-	if path := record.ReportPath(r.Dir); isFile(path) {
+	path := record.ReportPath(r.Dir)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		f.report = path
 	}
 	var newest time.Time
@@ -82,9 +83,4 @@ func (f *frames) events(s *record.State, t time.Time) []view.Event {
 		}
 	}
 	return slices.Clip(all[max(0, n-eventsShown):n])
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }

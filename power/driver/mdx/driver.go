@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/rest"
 	"lightsout/power/internal/secret"
@@ -170,14 +171,12 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	if err != nil {
 		return nil, err
 	}
-	out := make([]power.Reading, len(machines))
-	for i, m := range machines {
-		out[i] = power.Reported(power.Unknown, noVM)
+	return text.Each(machines, func(m power.Machine) power.Reading {
 		if k := slices.IndexFunc(vms, func(v vm) bool { return v.UUID == m.ID }); k >= 0 {
-			out[i] = reading(vms[k].Status)
+			return reading(vms[k].Status)
 		}
-	}
-	return out, nil
+		return power.Reported(power.Unknown, noVM)
+	}), nil
 }
 
 // noVM is the text for a VM that does not exist.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/match"
 	"lightsout/power/internal/rest"
@@ -171,10 +172,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	all := make([]match.Candidate, len(vms))
-	for i, v := range vms {
-		all[i] = match.Candidate{ID: v.UUID, Name: v.Name, Addresses: v.addresses()}
-	}
+	all := text.Each(vms, func(v vm) match.Candidate { return match.Candidate{ID: v.UUID, Name: v.Name, Addresses: v.addresses()} })
 	m, i, err := match.One(DriverName, node, hint, node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:], all)
 	if err != nil {
 		return power.Machine{}, err
