@@ -3,9 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -33,6 +35,15 @@ func (a around) Check(p view.Scope) error {
 		_, err = apiAccess(cfg, nil)
 	}
 	return err
+}
+
+// Command is the command that shows a scope beside this session, which has the machines.
+func (a around) Command(p view.Scope) string {
+	what := "-A"
+	if len(p.Namespaces) > 0 {
+		what = "-n " + text.ShellWord(strings.Join(p.Namespaces, ","))
+	}
+	return a.opt.at(p).CommandLine(what+" --read-only", a.config)
 }
 
 // at are the options for another scope. With another context its namespaces are all if they

@@ -61,7 +61,7 @@ func (o *Spans) See(x Sight) {
 	lasts := last != nil && last.To.IsZero()
 	switch {
 	case x.Down && !lasts:
-		last = &Span{Node: x.Node, Kind: x.Kind, From: x.At, After: latest(x.After, o.up[key])}
+		last = &Span{Node: x.Node, Kind: x.Kind, From: latest(x.At, o.up[key]), After: latest(x.After, o.up[key])}
 		o.all, o.last[key] = append(o.all, last), last
 	case x.Down && last.After.IsZero():
 		last.After = x.After

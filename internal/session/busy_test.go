@@ -168,3 +168,33 @@ func TestLeavingNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 	x.answer(view.QuestionQuit, "leave")
 	x.waitEnd()
 }
+
+// A node that the operator has had powered on and that is not Ready yet holds lightsout, unless the operator
+// leaves anyway.
+func TestLeavingWaitsForANodeThatBoots(t *testing.T) {
+	t.Parallel()
+	for _, choice := range []string{"on", "leave"} {
+		w := startWorld(t, session.Options{}, nil)
+		w.x.press(power.ActionOff, "yes", "kube-node4")
+		w.x.off("kube-node4")
+		w.turn("kube-node4", true)
+		w.mu.Lock()
+		w.blindly = true
+		w.mu.Unlock()
+		w.x.press(power.ActionOn, "yes", "kube-node4")
+		w.x.frame("it is on", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && !f.Power["kube-node4"].LeftOff })
+		w.x.Send(view.AskQuit{})
+		if text := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(text, "kube-node4 boots and is not Ready yet") || strings.Contains(text, "Later:") {
+			t.Error(text)
+		}
+		w.x.answer(view.QuestionQuit, choice)
+		if choice == "on" {
+			w.x.frame("lightsout waits", func(f *view.Frame) bool { return slices.Equal(f.LeavesAfter, []string{"kube-node4"}) })
+			w.mu.Lock()
+			w.blindly = false
+			w.mu.Unlock()
+			w.turn("kube-node4", false)
+		}
+		w.x.waitEnd()
+	}
+}

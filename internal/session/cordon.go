@@ -238,7 +238,7 @@ func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 func (c *cordons) open() []string {
 	return slices.DeleteFunc(c.names(), func(n string) bool {
 		o := c.ours[n]
-		return o.before == "" && o.state == kept && (!o.session || c.departure.undoes())
+		return c.opt.ReadOnly || o.before == "" && o.state == kept && (!o.session || c.departure.undoes())
 	})
 }
 

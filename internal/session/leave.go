@@ -54,20 +54,23 @@ func (v *leaving) question() (view.Question, bool) {
 			lines = append(lines, view.Line{Text: "Leaving stops the load and cancels the requests in flight."})
 		}
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, first, {ID: leaveNow, Label: now}}}
-		if first == nothing || v.opt.ReadOnly { // nothing can be undone before
+		if first == nothing { // nothing can be undone before
 			q.Choices = slices.Delete(q.Choices, 1, 2)
 		}
 		return q, !v.settled() || v.loads.busy()
 	}
 	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
+	boots := listed("Powered on by lightsout:", v.machines.booting(), func(string) string { return " boots and is not Ready yet: the record would end before" })
 	still := "Still cordoned by lightsout:"
 	cordoned := v.cordons.lines(still, v.cordons.open())
 	switch {
 	case len(v.machines.own()) > 0:
 		off := v.machines.lines("Switched off by lightsout:")
-		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), v.cordons.lines(still, v.cordons.temporary()), listed("These stay cordoned, as the operator wanted:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n }), v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, boots, going, v.drains.cancelled(), v.cordons.lines(still, v.cordons.temporary()), listed("These stay cordoned, as the operator wanted:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n }), v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
-		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", append(v.drains.cancelled(), going...)...)
+		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", slices.Concat(v.drains.cancelled(), boots, going)...)
+	case boots != nil:
+		return question("Leave before nodes are Ready?", view.Choice{ID: leaveOn, Label: "Stay until they are Ready, then leave"}, "Leave now", slices.Concat(boots, going, cordoned)...)
 	case v.busy():
 		return question("Leave while machines are being switched?", nothing, "Leave", append(going, cordoned...)...)
 	case cordoned == nil:
@@ -118,10 +121,10 @@ func (v *leaving) later() view.Line {
 	return view.Line{Text: "The cluster and its machines end with the screen."}
 }
 
-// settled reports whether no machine is off or being switched, and no node
+// settled reports whether no machine is off or being switched, and no node boots or is
 // cordoned or being drained, because of us.
 func (v *leaving) settled() bool {
-	return len(v.machines.own()) == 0 && len(v.cordons.open()) == 0 && len(v.drains.running) == 0 && !v.busy()
+	return len(v.machines.own())+len(v.machines.booting()) == 0 && len(v.cordons.open()) == 0 && len(v.drains.running) == 0 && !v.busy()
 }
 
 // busy reports whether a machine is being switched, or will be as was agreed to.
@@ -129,13 +132,13 @@ func (v *leaving) busy() bool {
 	return len(v.under()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.stage >= agreed })
 }
 
-// waitsFor lists the nodes that must be on, or no longer cordoned, before the session ends;
+// waitsFor lists the nodes that must be Ready, or no longer cordoned, before the session ends;
 // nil if the operator has not asked it to.
 func (v *leaving) waitsFor() []string {
 	if !v.departure.undoes() {
 		return nil
 	}
-	nodes := slices.Concat(v.machines.own(), v.cordons.open(), v.nodes())
+	nodes := slices.Concat(v.machines.own(), v.machines.booting(), v.cordons.open(), v.nodes())
 	slices.Sort(nodes)
 	return slices.Compact(nodes)
 }

@@ -62,9 +62,9 @@ func (m *machines) whyLeft(node string) string {
 	return by.SwitchedOff()
 }
 
-// own names the nodes whose machines are off because of us, and that lightsout powers on again.
+// own names the nodes whose machines are off because of us, and that lightsout powers on again: none if it may not.
 func (m *machines) own() []string {
-	return slices.DeleteFunc(m.off(), func(node string) bool { return m.whyLeft(node) != "" })
+	return slices.DeleteFunc(m.off(), func(node string) bool { return m.opt.ReadOnly || m.whyLeft(node) != "" })
 }
 
 // standing returns how a node's machine stands. One that is being switched off may go off before the journal lists it.

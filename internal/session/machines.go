@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -44,12 +45,13 @@ type machines struct {
 	crossed map[string]time.Time
 	spans   *outage.Spans
 	plans   planned.Offs
+	opened  time.Time // of the session
 }
 
 func newMachines(l *loop) *machines {
 	return &machines{
 		loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{},
-		outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}, spans: outage.NewSpans(), plans: planned.Offs{},
+		outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}, spans: outage.NewSpans(), plans: planned.Offs{}, opened: l.now(),
 	}
 }
 
@@ -143,7 +145,8 @@ func (m *machines) read(node string, r power.Reading) {
 	m.update(node, func(v *view.MachineView) { v.Reading = r })
 	off := r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil // proven, or presumed after a request
 	if off || r.State == power.On {
-		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: off, At: r.Arrived})
+		began := map[bool]time.Time{true: m.leftOff[node].Before.Off}[off]
+		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: off, At: cmp.Or(began, r.Arrived), After: began})
 	}
 	switch at := r.RequestedAt; {
 	case r.Proves(power.Off):
@@ -200,7 +203,12 @@ func (m *machines) view(node string) view.MachineView {
 func (m *machines) mayBeOff(node string) bool {
 	r, busy := m.views[node].Reading, m.views[node].Busy
 	_, left := m.leftOff[node]
-	if left || busy != "" && busy != power.ActionOn || !r.Proves(power.On) || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+	return left || busy != "" && busy != power.ActionOn || !r.Proves(power.On) || m.away(node)
+}
+
+// away reports whether a node is not known to be Ready and heard.
+func (m *machines) away(node string) bool {
+	if m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
 		return true
 	}
 	n := m.snapshot.Node(node)
@@ -280,9 +288,28 @@ func (m *machines) look(s *cluster.Snapshot, n *cluster.Node, first bool) {
 	if first && not.Down && !n.ReadySince.IsZero() {
 		not.After = n.ReadySince.Add(-s.Ahead())
 		not.At = not.After
+		if not.At.Before(m.opened) {
+			m.warn(view.LaneNode, n.Name, n.Name+" is down: "+m.origin(n, not.At)+"; before this screen opened")
+		}
 	}
 	m.spans.See(not)
 	m.spans.See(outage.Sight{Node: n.Name, Kind: outage.SpanSilent, Down: here && (n.Overdue || n.Ready == cluster.TriUnknown), At: m.now()})
+}
+
+// origin tells since when a node is down, and who asked for it, each with its source.
+func (m *machines) origin(n *cluster.Node, not time.Time) string {
+	at := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+	said := "not Ready since " + at(not)
+	if _, heard := n.Heartbeat(); !heard.IsZero() {
+		said = "silent since " + at(heard) + " by its Lease; " + said
+	}
+	if _, listed := m.leftOff[n.Name]; listed {
+		said += "; by the journal " + m.word(n.Name)
+	}
+	for _, note := range m.notes(n.Name) {
+		said += "; asked to go off by " + note.String()
+	}
+	return said
 }
 
 // underWay is how long a heartbeat that a node sent before its machine went off may take to arrive.

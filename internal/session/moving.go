@@ -20,6 +20,8 @@ type Surroundings interface {
 	// Check returns the reason why the screen cannot show a scope; nil if it can, as
 	// far as lightsout can tell without asking the cluster.
 	Check(p view.Scope) error
+	// Command is the command that shows a scope beside this session.
+	Command(p view.Scope) string
 }
 
 // scopesWithin bounds looking for other scopes.
@@ -61,26 +63,27 @@ func (m *moving) ask(i view.SwitchScope) {
 		refuse("there is no other cluster here")
 		return
 	}
+	held := func() bool {
+		why := m.held()
+		if why != "" {
+			refuse(why + "; in another terminal: " + m.opt.Around.Command(i.Scope))
+		}
+		return why != ""
+	}
 	check := func(context.Context) error { return m.opt.Around.Check(i.Scope) }
 	async(m.loop, scopesWithin, check, func(err error) {
-		why := m.held()
 		if err != nil {
-			why = err.Error()
+			refuse(err.Error())
+			return
 		}
-		if why != "" {
-			refuse(why)
+		if held() {
 			return
 		}
 		m.opt.Questions.ask(m.question(i.Scope), func(a view.Answer) {
-			if a.Choice != view.ChoiceYes {
-				return
+			if a.Choice == view.ChoiceYes && !held() {
+				m.next = &i.Scope
+				m.departure.to(gone)
 			}
-			if why := m.held(); why != "" {
-				refuse(why)
-				return
-			}
-			m.next = &i.Scope
-			m.departure.to(gone)
 		})
 	})
 }
@@ -110,6 +113,8 @@ func (m *moving) held() string {
 		return "a trial is under way: t ends it"
 	case len(off) > 0:
 		return m.leaving.machines.stillOff(off) + " (o powers on)"
+	case len(m.leaving.machines.booting()) > 0:
+		return text.List(m.leaving.machines.booting()) + " not Ready again yet"
 	case len(m.leaving.cordons.open()) > 0 && !m.leaving.busy() && len(m.leaving.drains.running) == 0:
 		names := m.leaving.cordons.open()
 		return text.List(names) + " " + text.Noun(len(names), "is", "are") + " cordoned from here; :uncordon ends that"

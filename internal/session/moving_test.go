@@ -28,6 +28,8 @@ func (atlas) Check(p view.Scope) error {
 	return nil
 }
 
+func (atlas) Command(p view.Scope) string { return "lightsout -A --context " + p.Context }
+
 func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	x := startEmpty(t, session.Options{Around: atlas{}})
@@ -48,7 +50,7 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
 	x.off("kube-node3")
 	to("other")
-	refused("kube-node3 is still off (o powers on)")
+	refused("kube-node3 is still off (o powers on); in another terminal: lightsout -A --context other")
 	x.press(power.ActionOn, view.ChoiceYes, "kube-node3")
 	x.frame("the machine on again", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
 	x.Send(view.AskTrial{})

@@ -23,7 +23,7 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 	})
 	w.x.Send(view.SwitchScope{Scope: view.Scope{Context: "other"}})
 	w.x.frame("what holds the context", func(f *view.Frame) bool {
-		return f.Notice.Text == "Context stays: kube-node4 is cordoned from here; :uncordon ends that"
+		return strings.HasPrefix(f.Notice.Text, "Context stays: kube-node4 is cordoned from here; :uncordon ends that; in another")
 	})
 	w.x.Send(view.AskNodes{Act: view.ActDrain, Nodes: []string{"kube-node3"}})
 	if q := w.x.question(view.QuestionDrain); !strings.Contains(q.Lines[0].Text, "4 pods are evicted · 3 Ready workers left") {

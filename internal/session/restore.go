@@ -11,7 +11,7 @@ import (
 )
 
 // readJournal reads which machines and nodes lightsout has left off or cordoned. The
-// first time it asks about those of earlier runs.
+// first time it asks about those of earlier runs, unless it may not restore them.
 func (w *switching) readJournal() {
 	if w.opt.Journal == nil || !w.machines.readLeftOff() {
 		return
@@ -54,9 +54,6 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 		q.Title, q.Choices[1].Label = "Uncordon what lightsout cordoned?", "Uncordon"
 	case cordoned != nil:
 		q.Choices[1].Label = "Power on and uncordon"
-	}
-	if w.opt.ReadOnly {
-		q.Title, q.Choices = "Left off or cordoned; read-only restores nothing", []view.Choice{{ID: view.ChoiceNo, Label: "Close"}}
 	}
 	open := len(q.Lines) > 0
 	q.Lines = append(q.Lines, w.machines.takenLines()...)

@@ -45,20 +45,26 @@ func (m *machines) sayReturns(ready []string) {
 	}
 }
 
-// awaited describes the returns to wait for, in one line; nil if there are none.
-func (m *machines) awaited() []string {
-	var nodes []string
-	first := m.now()
-	for n, o := range m.outages {
-		if o.Awaited() && o.Step() == outage.StepOn {
-			nodes = append(nodes, n)
-			first = slices.MinFunc([]time.Time{first, o.At[outage.StepOn]}, time.Time.Compare)
+// booting names the nodes that the operator has had powered on, and that are not Ready yet.
+func (m *machines) booting() (nodes []string) {
+	for node, o := range m.outages {
+		here := m.snapshot != nil && m.snapshot.Node(node) != nil && m.snapshot.Node(node).Gone.IsZero()
+		if here && o.Awaited() && o.Step() >= outage.StepOn && m.away(node) {
+			nodes = append(nodes, node)
 		}
 	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+// awaited describes the returns to wait for, in one line; nil if there are none.
+func (m *machines) awaited() []string {
+	nodes := m.booting()
 	if len(nodes) == 0 {
 		return nil
 	}
-	slices.Sort(nodes)
+	at := func(node string) time.Time { return m.outages[node].At[outage.StepOn] }
+	first := slices.MinFunc(text.Each(nodes, at), time.Time.Compare)
 	ago := text.Noun(len(nodes), "", "the first ") + "powered on " + text.Span(m.now().Sub(first)) + " ago"
 	return []string{text.List(nodes) + " Ready again (" + ago + ")"}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -104,6 +105,37 @@ func TestTheQuestionNamesNoOutageOfOthersThatIsOver(t *testing.T) {
 	x.answer("switch", "no")
 	x.Send(view.AskQuit{})
 	x.waitEnd()
+}
+
+// A screen that opens in an outage dates it by its sources. If it may not restore, it asks nothing.
+func TestTheScreenDatesAnOutageThatBeganBefore(t *testing.T) {
+	t.Parallel()
+	dir, b, opened := t.TempDir(), newBoard(workers...), time.Now()
+	leave(t, dir, b, "kube-node3")
+	left := time.Now()
+	s := tanakas()
+	n := s.Node("kube-node3")
+	n.ReadySince, n.Renewed, n.RenewSeen = opened.Add(-time.Minute), opened.Add(-2*time.Minute), opened.Add(-2*time.Minute)
+	y := run(t, dir, b, b, &still{s: s, changed: make(chan struct{})}, session.Options{ReadOnly: true}, nil)
+	f := y.frame("the machine off", func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Outages, func(o outage.Span) bool { return o.Kind == outage.SpanOff })
+	})
+	i := slices.IndexFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Reported, "before this screen opened") })
+	if i < 0 || f.Question != nil {
+		t.Fatalf("%v, %+v", f.Question, f.Events)
+	}
+	for _, want := range []string{"kube-node3 is down: silent since ", " by its Lease; not Ready since ", "by the journal listed as off after a request of ", "by tanaka@jump-7"} {
+		if !strings.Contains(f.Events[i].Reported, want) {
+			t.Errorf("%s lacks %q", f.Events[i].Reported, want)
+		}
+	}
+	for _, o := range f.Outages {
+		if o.Kind == outage.SpanOff && (o.From.Before(opened) || o.From.After(left)) {
+			t.Errorf("off since %s", o.From)
+		}
+	}
+	y.Send(view.AskQuit{})
+	y.waitEnd()
 }
 
 // Another program with the same journal may see a machine on first: the screen does not list it as off, and
