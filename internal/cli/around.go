@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -39,11 +38,8 @@ func (a around) Check(p view.Scope) error {
 
 // Command is the command that shows a scope beside this session, which has the machines.
 func (a around) Command(p view.Scope) string {
-	what := "-A"
-	if len(p.Namespaces) > 0 {
-		what = "-n " + text.ShellWord(strings.Join(p.Namespaces, ","))
-	}
-	return a.opt.at(p).CommandLine(what+" --read-only", a.config)
+	namespaces := map[bool]string{true: "-A", false: "-n " + text.ShellWord(p.NamespacesText())}[len(p.Namespaces) == 0]
+	return a.opt.at(p).CommandLine(namespaces+" --read-only", a.config)
 }
 
 // at are the options for another scope. With another context its namespaces are all if they

@@ -48,33 +48,28 @@ func (v *leaving) ask() {
 // question asks about the machines and nodes that would stay off or cordoned, and the
 // requests that would be cancelled.
 func (v *leaving) question() (view.Question, bool) {
-	nothing := view.Choice{}
 	question := func(title string, first view.Choice, now string, lines ...view.Line) (view.Question, bool) {
 		if v.loads.busy() {
 			lines = append(lines, view.Line{Text: "Leaving stops the load and cancels the requests in flight."})
 		}
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, first, {ID: leaveNow, Label: now}}}
-		if first == nothing { // nothing can be undone before
-			q.Choices = slices.Delete(q.Choices, 1, 2)
-		}
+		q.Choices = slices.DeleteFunc(q.Choices, func(c view.Choice) bool { return c.ID == "" }) // nothing can be undone before
 		return q, !v.settled() || v.loads.busy()
 	}
 	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
 	boots := listed("Powered on by lightsout:", v.machines.booting(), func(string) string { return " boots and is not Ready yet: the record would end before" })
-	still := "Still cordoned by lightsout:"
-	cordoned := v.cordons.lines(still, v.cordons.open())
+	cordoned := v.cordons.lines("Still cordoned by lightsout:", v.cordons.open())
 	switch {
 	case len(v.machines.own()) > 0:
-		off := v.machines.lines("Switched off by lightsout:")
-		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, boots, going, v.drains.cancelled(), v.cordons.lines(still, v.cordons.temporary()), listed("These stay cordoned, as the operator wanted:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n }), v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(v.machines.lines("Switched off by lightsout:"), going, v.drains.cancelled(), v.cordons.lines("Still cordoned by lightsout:", v.cordons.temporary()), listed("These stay cordoned, as the operator wanted:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n }), v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", slices.Concat(v.drains.cancelled(), boots, going)...)
 	case boots != nil:
 		return question("Leave before nodes are Ready?", view.Choice{ID: leaveOn, Label: "Stay until they are Ready, then leave"}, "Leave now", slices.Concat(boots, going, cordoned)...)
 	case v.busy():
-		return question("Leave while machines are being switched?", nothing, "Leave", append(going, cordoned...)...)
+		return question("Leave while machines are being switched?", view.Choice{}, "Leave", append(going, cordoned...)...)
 	case cordoned == nil:
-		return question("Leave while requests are in flight?", nothing, "Cancel them and leave")
+		return question("Leave while requests are in flight?", view.Choice{}, "Cancel them and leave")
 	}
 	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
 }
@@ -146,19 +141,11 @@ func (v *leaving) waitsFor() []string {
 // endIfSettled ends the session when that was requested and the reason to stay has gone. A question
 // that nobody has answered ends nothing.
 func (v *leaving) endIfSettled() {
-	over := false
-	switch v.departure.state {
-	case choosing:
-		if v.settled() && !v.loads.busy() {
-			v.departure.to(staying)
-			v.notice = view.Notice{Text: "what held lightsout is over: q leaves", At: v.now()}
-		}
-	case undoing, bringing:
-		over = v.settled()
-	case afterGuest:
-		over = !v.guest.Running()
-	}
-	if over {
+	switch s := v.departure.state; {
+	case s == choosing && v.settled() && !v.loads.busy():
+		v.departure.to(staying)
+		v.notice = view.Notice{Text: "what held lightsout is over: q leaves", At: v.now()}
+	case v.departure.undoes() && v.settled(), s == afterGuest && !v.guest.Running():
 		v.departure.to(gone)
 	}
 }

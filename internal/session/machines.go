@@ -298,10 +298,9 @@ func (m *machines) look(s *cluster.Snapshot, n *cluster.Node, first bool) {
 
 // origin tells since when a node is down, and who asked for it, each with its source.
 func (m *machines) origin(n *cluster.Node, not time.Time) string {
-	at := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
-	said := "not Ready since " + at(not)
+	said := "not Ready since " + not.Local().Format(time.TimeOnly)
 	if _, heard := n.Heartbeat(); !heard.IsZero() {
-		said = "silent since " + at(heard) + " by its Lease; " + said
+		said = "silent since " + heard.Local().Format(time.TimeOnly) + " by its Lease; " + said
 	}
 	if _, listed := m.leftOff[n.Name]; listed {
 		said += "; by the journal " + m.word(n.Name)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -24,9 +23,6 @@ type Surroundings interface {
 	Command(p view.Scope) string
 }
 
-// scopesWithin bounds looking for other scopes.
-const scopesWithin = 10 * time.Second
-
 // moving leads to another scope.
 type moving struct {
 	*loop
@@ -41,7 +37,7 @@ func (m *moving) begin() {
 	if m.opt.Around == nil {
 		return
 	}
-	async(m.loop, scopesWithin, m.opt.Around.Scopes, func(p view.Scopes) {
+	async(m.loop, apiTimeout, m.opt.Around.Scopes, func(p view.Scopes) {
 		m.known = &p
 		for ns := range strings.SplitSeq(m.opt.Namespaces, ",") {
 			if ns != "" && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, ns) {
@@ -71,20 +67,18 @@ func (m *moving) ask(i view.SwitchScope) {
 		return why != ""
 	}
 	check := func(context.Context) error { return m.opt.Around.Check(i.Scope) }
-	async(m.loop, scopesWithin, check, func(err error) {
-		if err != nil {
+	async(m.loop, apiTimeout, check, func(err error) {
+		switch {
+		case err != nil:
 			refuse(err.Error())
-			return
+		case !held():
+			m.opt.Questions.ask(m.question(i.Scope), func(a view.Answer) {
+				if a.Choice == view.ChoiceYes && !held() {
+					m.next = &i.Scope
+					m.departure.to(gone)
+				}
+			})
 		}
-		if held() {
-			return
-		}
-		m.opt.Questions.ask(m.question(i.Scope), func(a view.Answer) {
-			if a.Choice == view.ChoiceYes && !held() {
-				m.next = &i.Scope
-				m.departure.to(gone)
-			}
-		})
 	})
 }
 
@@ -113,13 +107,11 @@ func (m *moving) held() string {
 		return "a trial is under way: t ends it"
 	case len(off) > 0:
 		return m.leaving.machines.stillOff(off) + " (o powers on)"
-	case len(m.leaving.machines.booting()) > 0:
-		return text.List(m.leaving.machines.booting()) + " not Ready again yet"
 	case len(m.leaving.cordons.open()) > 0 && !m.leaving.busy() && len(m.leaving.drains.running) == 0:
 		names := m.leaving.cordons.open()
 		return text.List(names) + " " + text.Noun(len(names), "is", "are") + " cordoned from here; :uncordon ends that"
 	case !m.leaving.settled():
-		return "machines are being switched, or nodes are cordoned or drained from here"
+		return "machines are being switched, or nodes boot, or are cordoned or drained from here"
 	case m.opt.Questions.first() != nil:
 		return "a question is open"
 	}

@@ -63,8 +63,7 @@ func (m *machines) awaited() []string {
 	if len(nodes) == 0 {
 		return nil
 	}
-	at := func(node string) time.Time { return m.outages[node].At[outage.StepOn] }
-	first := slices.MinFunc(text.Each(nodes, at), time.Time.Compare)
+	first := slices.MinFunc(text.Each(nodes, func(n string) time.Time { return m.outages[n].At[outage.StepOn] }), time.Time.Compare)
 	ago := text.Noun(len(nodes), "", "the first ") + "powered on " + text.Span(m.now().Sub(first)) + " ago"
 	return []string{text.List(nodes) + " Ready again (" + ago + ")"}
 }
