@@ -145,7 +145,10 @@ func (m *machines) read(node string, r power.Reading) {
 	m.update(node, func(v *view.MachineView) { v.Reading = r })
 	off := r.Proves(power.Off) || r.State == power.Off && m.outages[node] != nil // proven, or presumed after a request
 	if off || r.State == power.On {
-		began := map[bool]time.Time{true: m.leftOff[node].Before.Off}[off]
+		var began time.Time // as the journal knows
+		if off {
+			began = m.leftOff[node].Before.Off
+		}
 		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: off, At: cmp.Or(began, r.Arrived), After: began})
 	}
 	switch at := r.RequestedAt; {
