@@ -63,7 +63,7 @@ func (o options) drawn() bool { return !o.plain && terminal.Drawable() }
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context) error {
 	log := filepath.Join(s.dir, "stderr.log")
-	if s.opt.lab {
+	if s.opt.lab != "" {
 		log = "" // the lab deletes its folder, also after a crash
 	}
 	return terminal.Show{

@@ -273,7 +273,7 @@ func (c *console) follow(ctx context.Context, e *session.Session) error {
 
 // trialsDir is where the folders of trials are made.
 func trialsDir(o options, c *config.Config, context string) (string, error) {
-	if o.lab {
+	if o.lab != "" {
 		c = &config.Config{State: o.trials} // the lab's own folder goes with it
 	}
 	dir, err := c.StateDir()
