@@ -84,7 +84,7 @@ func (o options) Read() (*config.Config, error) {
 		cfg, err = o.Flags.Read()
 	}
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	if o.Found() {
 		sayFound.Do(func() { fmt.Fprintf(stderr, "lightsout reads %s\n", o.AbsPath()) })
