@@ -57,6 +57,11 @@ func (r *run) handle(e session.Event) {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.sum.Server = s.ServerVersion
+	for _, n := range r.nodes {
+		if r.plan != nil && r.ending.stage == stageSteps && r.isOff(n) && seen(r, view.PhaseBooted, n.name) {
+			r.abort("because " + n.name + " has booted and the trial has not powered it on: somebody else did, or it rebooted by itself")
+		}
+	}
 	if !r.zero.IsZero() && !r.tracker.Returning() {
 		r.sum.Pending = nil
 		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {

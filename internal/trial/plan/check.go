@@ -83,7 +83,7 @@ type checker struct {
 	off, on map[string]int
 	// cordoned are the nodes of the cordons and drains so far.
 	cordoned []string
-	loads   map[string]*loadState
+	loads    map[string]*loadState
 	// steady is the hold or rate that was begun last in the background.
 	steady string
 	faults []error
