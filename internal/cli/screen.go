@@ -67,7 +67,7 @@ func (s *app) draw(ctx context.Context) error {
 		log = "" // the lab deletes its folder, also after a crash
 	}
 	return terminal.Show{
-		Open: openRecord, Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: terminal.ColorProfile(s.opt.color), Cast: s.opt.cast.file, Names: s.names, Beside: s.opt.beside,
+		Open: s.opt.openRecord, Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: terminal.ColorProfile(s.opt.color), Cast: s.opt.cast.file, Names: s.names, Beside: s.opt.beside,
 		Records: func() []view.RecordLine { return recordLines(filepath.Dir(s.kept)) },
 		Screen:  tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: s.opt.theme, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	}.Run(ctx)

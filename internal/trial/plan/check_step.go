@@ -31,10 +31,8 @@ func (c *checker) step(s *Step) {
 		}
 		c.cordoned = append(c.cordoned, s.Action.Nodes...)
 	case Uncordon:
-		for _, n := range s.Action.Nodes {
-			if !slices.Contains(c.cordoned, n) {
-				c.wrong(s.Line, "no step before this one cordons or drains %s, and lightsout undoes only its own cordons", n)
-			}
+		if i := slices.IndexFunc(s.Action.Nodes, func(n string) bool { return !slices.Contains(c.cordoned, n) }); i >= 0 {
+			c.wrong(s.Line, "no step before this one cordons or drains %s, and lightsout undoes only its own cordons", s.Action.Nodes[i])
 		}
 	}
 }
