@@ -84,7 +84,7 @@ func newApp(o options) (_ *app, err error) {
 	a.api = w.api
 	a.api.LogIn(context.Background())
 	access := w.access
-	if err = learnConfig(a.names, cfg, access, a.ssh.Via()); err != nil {
+	if err = learnConfig(a.names, o, cfg, access, a.ssh.Via()); err != nil {
 		return nil, err
 	}
 	if err = a.record(access); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/user"
@@ -76,11 +77,12 @@ func (s standard) Write(b []byte) (int, error) {
 // urlHost finds the host in a URL.
 var urlHost = regexp.MustCompile(`://(?:[^/@\s]*@)?([^/:\s"']+)`)
 
-// learnConfig adds the names in the configuration.
-func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, via string) error {
+// learnConfig adds the names in the configuration, and keys them by the cluster.
+func learnConfig(n *record.Names, o options, cfg *config.Config, access *cluster.Config, via string) error {
 	if n == nil {
 		return nil
 	}
+	n.Key = cmp.Or(o.lab, access.Identity().CA) // every lab of a scenario has the same names
 	n.AddContexts(append(cluster.Contexts(cfg.Kubeconfig), access.Context)...)
 	n.Add(record.NameUser, cfg.SSH.User)
 	n.Add(record.NameNamespace, append(slices.Clone(cfg.Namespaces), focus(cfg).Namespace)...)

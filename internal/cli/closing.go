@@ -27,7 +27,7 @@ func (a *app) sayEnd() {
 		say("outage", a.outages.Newest())
 	}
 	a.sayLeftOff()
-	if !a.opt.lab { // which ends with its record
+	if a.opt.lab == "" { // which ends with its record
 		fmt.Fprintf(stderr, "the session's record is in %s\n", a.dir)
 	}
 }
@@ -88,7 +88,7 @@ func leftName(l power.LeftOff, present string) string {
 // sayLeftOff prints the machines and nodes that are still off or cordoned, or may be; nothing for
 // a lab, which has ended with them.
 func (a *app) sayLeftOff() {
-	if a.opt.lab {
+	if a.opt.lab != "" {
 		return
 	}
 	for _, err := range a.left.errors(a.opt.restore(a.config)) {
@@ -99,7 +99,7 @@ func (a *app) sayLeftOff() {
 // restore returns the command that later powers on and uncordons the nodes left off or
 // cordoned. It is empty for a lab, which keeps nothing.
 func (o options) restore(cfg *config.Config) string {
-	if o.lab {
+	if o.lab != "" {
 		return ""
 	}
 	return o.CommandLine("restore", cfg)

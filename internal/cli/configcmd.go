@@ -45,7 +45,7 @@ func newConfigCommand(o *options) *cobra.Command {
 func showConfig(flags config.Flags, out io.Writer) error {
 	c, err := flags.Read()
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	from := cmp.Or(flags.Path(), "no file")
 	shown, err := c.Show()
@@ -59,11 +59,11 @@ func showConfig(flags config.Flags, out io.Writer) error {
 func checkConfig(flags config.Flags, out io.Writer) error {
 	path := flags.Path()
 	if path == "" {
-		return errors.New("there is no config file to check; create one with: lightsout config init")
+		return usageError{errors.New("there is no config file to check; create one with: lightsout config init")}
 	}
 	data, err := config.ReadFile(path)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	faults := config.AllFaults(path, data)
 	for _, f := range faults {
@@ -72,7 +72,7 @@ func checkConfig(flags config.Flags, out io.Writer) error {
 		}
 	}
 	if n := len(faults); n > 0 {
-		return fmt.Errorf("%s in the config", text.Count(n, "error", "errors"))
+		return usageError{fmt.Errorf("%s in the config", text.Count(n, "error", "errors"))}
 	}
 	if config.SetsNothing(data) {
 		_, err = fmt.Fprintf(out, "%s sets nothing: every line is empty or a comment, so each field has its default\n", path)

@@ -48,7 +48,7 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 // The end of a command names what may be off, also where nothing else is left; the end of a lab names nothing.
 func TestTheEndNamesWhatMayBeOff(t *testing.T) {
 	for want, a := range map[string]*app{
-		"":                         {opt: options{lab: true}, left: leftover{late: []string{"n4"}}},
+		"":                         {opt: options{lab: "mdx"}, left: leftover{late: []string{"n4"}}},
 		"may be off: n4; ":         {left: leftover{late: []string{"n4"}}},
 		"off by the journal: n3; ": {left: leftover{off: []string{"n3"}}},
 	} {

@@ -56,30 +56,21 @@ func newReplayCommand(o *options) *cobra.Command {
 
 // openRecord reads the record of a folder, of the folder of that name below the state folder, or of the example.
 func (o *options) openRecord(name string) (*record.Record, error) {
-	_, err := os.Stat(name)
-	if _, example := examples.Open(name); !example && errors.Is(err, os.ErrNotExist) {
-		dirs := o.recordDirs()
-		if i := slices.IndexFunc(dirs, func(dir string) bool { return filepath.Base(dir) == name }); i >= 0 {
-			name = dirs[i]
+	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+		if example, ok := examples.Open(name); ok {
+			return record.OpenFS(example, name)
 		}
+		dirs := o.recordDirs()
+		i := slices.IndexFunc(dirs, func(dir string) bool { return filepath.Base(dir) == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no record %s: `lightsout records` lists all", name)
+		}
+		name = dirs[i]
 	}
-	return openRecord(name)
-}
-
-// openRecord reads the record in the folder dir; if there is no such folder, the
-// example of that name.
-func openRecord(dir string) (*record.Record, error) {
-	_, err := os.Stat(dir)
-	if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
-		return record.OpenFS(example, dir)
+	if strings.HasSuffix(name, ".cast") {
+		return nil, fmt.Errorf("%s is a recording of the screen, not a record: draw it with lightsout export %[1]s NAME.gif", name)
 	}
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no record %s: `lightsout records` lists all", dir)
-	}
-	if strings.HasSuffix(dir, ".cast") {
-		return nil, fmt.Errorf("%s is a recording of the screen, not a record: draw it with lightsout export %[1]s NAME.gif", dir)
-	}
-	return record.Open(dir)
+	return record.Open(name)
 }
 
 // playRecord shows a record on the screen until the operator leaves.
@@ -93,7 +84,7 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64)
 	go func() { played <- player.Run(ctx) }()
 	signals.inOrder.Store(true)
 	err = terminal.Show{
-		Open: openRecord, Frames: player.Frames(), Color: terminal.ColorProfile(o.color), Cast: o.cast.file,
+		Open: o.openRecord, Frames: player.Frames(), Color: terminal.ColorProfile(o.color), Cast: o.cast.file,
 		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme},
 	}.Run(ctx)
 	cancel()

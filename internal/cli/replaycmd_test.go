@@ -22,7 +22,7 @@ func TestTheExamplesAreWholeRecords(t *testing.T) {
 		t.Fatal("there are no examples")
 	}
 	for _, name := range examples.Names() {
-		r, err := openRecord(name)
+		r, err := new(options).openRecord(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"lightsout/internal/outage"
@@ -72,7 +73,7 @@ func unknownNodes(named, back []string, items []restoreItem) (err error) {
 	return err
 }
 
-// offWhy describes a machine that the journal lists as off.
+// offWhy describes a machine that the journal lists as off, with the program that switched it off if that still runs.
 func offWhy(m offMachine, now time.Time) string {
 	word, state := m.reading.State.String(), m.reading.State
 	switch {
@@ -88,7 +89,11 @@ func offWhy(m offMachine, now time.Time) string {
 	default:
 		word = m.reading.With(word)
 	}
-	return fmt.Sprintf("%s  %s  requested %s", word, view.MachineText(m.Binding), m.At.Local().Format(time.DateTime+" MST"))
+	by := ""
+	if !errors.Is(syscall.Kill(m.PID, 0), syscall.ESRCH) {
+		by = fmt.Sprintf(" by pid %d, which is running: powering on ends the trial that it may be", m.PID)
+	}
+	return fmt.Sprintf("%s  %s  requested %s%s", word, view.MachineText(m.Binding), m.At.Local().Format(time.DateTime+" MST"), by)
 }
 
 // foreignWhy describes a machine that is not lightsout's here, or not any more.

@@ -58,10 +58,9 @@ type options struct {
 	powersOn bool
 	// unprompted: lightsout records outages without a trial.
 	unprompted bool
-	// lab: the cluster is a lab that ends with this program; trials is the state
-	// folder for the records of its trials, empty is the usual one.
-	lab    bool
-	trials string
+	// lab is the scenario of a lab that ends with this program, and trials the state folder for
+	// the records of its trials, empty is the usual one; lab is empty for another cluster.
+	lab, trials string
 }
 
 // Exit codes beyond 0: 1 is a failure, 2 a usage error.
@@ -85,7 +84,7 @@ func (o options) Read() (*config.Config, error) {
 		cfg, err = o.Flags.Read()
 	}
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	if o.Found() {
 		sayFound.Do(func() { fmt.Fprintf(stderr, "lightsout reads %s\n", o.AbsPath()) })

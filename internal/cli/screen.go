@@ -63,11 +63,11 @@ func (o options) drawn() bool { return !o.plain && terminal.Drawable() }
 // draw runs the session's screen until the operator leaves or ctx ends.
 func (s *app) draw(ctx context.Context) error {
 	log := filepath.Join(s.dir, "stderr.log")
-	if s.opt.lab {
+	if s.opt.lab != "" {
 		log = "" // the lab deletes its folder, also after a crash
 	}
 	return terminal.Show{
-		Open: openRecord, Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: terminal.ColorProfile(s.opt.color), Cast: s.opt.cast.file, Names: s.names, Beside: s.opt.beside,
+		Open: s.opt.openRecord, Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: terminal.ColorProfile(s.opt.color), Cast: s.opt.cast.file, Names: s.names, Beside: s.opt.beside,
 		Records: func() []view.RecordLine { return recordLines(filepath.Dir(s.kept)) },
 		Screen:  tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: s.opt.theme, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	}.Run(ctx)

@@ -161,10 +161,10 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 // runTrial runs a plan in a session, and judges it. Without a verdict there is no summary.
 func runTrial(ctx context.Context, o options, name string, f trialFlags) (*record.Summary, error) {
 	p, err := plan.Open(name)
-	if err != nil {
-		return nil, usageError{err}
+	if err == nil {
+		err = f.check(p, o.dryRun)
 	}
-	if err := f.check(p, o.dryRun); err != nil {
+	if err != nil {
 		return nil, usageError{err}
 	}
 	if f.lab {
@@ -273,7 +273,7 @@ func (c *console) follow(ctx context.Context, e *session.Session) error {
 
 // trialsDir is where the folders of trials are made.
 func trialsDir(o options, c *config.Config, context string) (string, error) {
-	if o.lab {
+	if o.lab != "" {
 		c = &config.Config{State: o.trials} // the lab's own folder goes with it
 	}
 	dir, err := c.StateDir()

@@ -25,13 +25,13 @@ func TestAConfigIsMadeShownAndChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, code := run(t, nil, "config", "check", path)
-	if code != 1 || strings.Count(out, "\n") != 2 || !strings.Contains(out, `did you mean "context"?`) || !strings.Contains(out, `line 2: power.off_by: there is no power driver "ssg"; did you mean "ssh"?`) {
+	if code != 2 || strings.Count(out, "\n") != 2 || !strings.Contains(out, `did you mean "context"?`) || !strings.Contains(out, `line 2: power.off_by: there is no power driver "ssg"; did you mean "ssh"?`) {
 		t.Errorf("config check: %d, %s%s", code, out, errs)
 	}
 	if err := os.WriteFile(path, []byte("load: {url: \"https://me:planted@x/\", api_key_file: /nowhere}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := run(t, nil, "config", "check", path); code != 1 || !strings.Contains(out, "the API key can't be read") {
+	if out, _, code := run(t, nil, "config", "check", path); code != 2 || !strings.Contains(out, "the API key can't be read") {
 		t.Errorf("config check: %d, %s", code, out)
 	}
 	if out, errs, code := run(t, nil, "--config", path, "--context", "other", "config", "show"); code != 0 || strings.Contains(out, "planted") || !strings.Contains(out, "context: other\n") {

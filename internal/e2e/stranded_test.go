@@ -223,7 +223,11 @@ func TestRestoreRefusesAFileThatIsNotThere(t *testing.T) {
 					}
 				}
 				out, errs, code := finish(t, cmd)
-				if code != 1 || !strings.Contains(errs, "lightsout: ") || strings.Contains(out, "nothing is off:") || strings.Contains(errs, "no kubeconfig") && env == nil {
+				want := 1
+				if words != nil && words[len(words)-1] != named && words[0] != "--kubeconfig" && words[0] != "--state" {
+					want = exitUsage
+				}
+				if code != want || !strings.Contains(errs, "lightsout: ") || strings.Contains(out, "nothing is off:") || strings.Contains(errs, "no kubeconfig") && env == nil {
 					t.Errorf("%s %v %v: exit %d\n%s%s", how, env, words, code, out, errs)
 				}
 			}

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"net"
@@ -35,6 +37,10 @@ const (
 // the names that were added, and recognizes addresses. It is safe for concurrent use; a nil Names
 // replaces nothing.
 type Names struct {
+	// Key makes the stand-ins of names that are added from now on digests of them with it, and so the
+	// same ones in each record with this key; empty: they are numbers. Only who knows the key can
+	// verify a guess of a name. Nobody may add names while it is set.
+	Key     string
 	mu      sync.Mutex
 	standIn map[string]string
 	used    map[string]bool
@@ -137,14 +143,20 @@ func (n *Names) address(kind NameKind, address string) string {
 	return n.standIn[address]
 }
 
-// fresh returns a stand-in of the name's length, if there is one, that nothing is called.
+// fresh returns a stand-in of the name's length, if there is one, that nothing is called. One that begins
+// with the word of its kind has 5 digits or more, so that few names begin with the same number.
 func (n *Names) fresh(kind NameKind, name string) string {
-	for i := len(n.standIn) + 1; ; i++ {
-		s := fmt.Sprintf("%s-%0*d", kind, max(0, len(name)-len(kind)-1), i)
-		if len(s) > len(name) {
-			s = fmt.Sprintf("%c%0*d", kind[0], max(0, len(name)-1), i)
-		}
-		if s != name && !n.used[s] && n.standIn[s] == "" {
+	start := string(kind) + "-"
+	if len(name) < len(start)+5 {
+		start = start[:1]
+	}
+	room, i := max(2, len(name)-len(start)), uint32(len(n.standIn)+1)
+	if n.Key != "" {
+		sum := sha256.Sum256([]byte(n.Key + name))
+		i = binary.BigEndian.Uint32(sum[:]) >> max(0, 32-4*room)
+	}
+	for ; ; i++ {
+		if s := fmt.Sprintf("%s%0*x", start, room, i); s != name && !n.used[s] && n.standIn[s] == "" {
 			return s
 		}
 	}

@@ -29,20 +29,27 @@ type testCase struct {
 func JUnit(plan string, s *record.Summary, why error) ([]byte, error) {
 	s = cmp.Or(s, &record.Summary{})
 	var cases []testCase
+	count := map[string]int{} // by kind of problem
+	took := s.Ended.Sub(s.Started).Seconds()
 	add := func(name string, seconds float64, ok, failed bool, why string) {
 		c := testCase{plan, name, seconds, nil}
-		if !ok {
-			c.Why = &problem{xml.Name{Local: map[bool]string{true: "failure", false: "error"}[failed]}, why}
+		if kind := map[bool]string{true: "failure", false: "error"}[failed]; !ok {
+			count[kind]++
+			c.Why = &problem{xml.Name{Local: kind}, why}
 		}
 		cases = append(cases, c)
 	}
-	add("verdict", s.Ended.Sub(s.Started).Seconds(), why == nil, s.Verdict == view.Fail, strings.Join(append(s.Why, fmt.Sprint(why)), "; "))
+	add("verdict", took, why == nil, s.Verdict == view.Fail, strings.Join(append(s.Why, fmt.Sprint(why)), "; "))
 	for _, x := range s.Expectations {
 		add(x.Name, 0, x.OK, !x.Unobserved, fmt.Sprintf("wanted %s, got %s", x.Want, x.Got))
 	}
 	return xml.MarshalIndent(struct {
-		XMLName xml.Name   `xml:"testsuite"`
-		Name    string     `xml:"name,attr"`
-		Cases   []testCase `xml:"testcase"`
-	}{Name: plan, Cases: cases}, "", "  ")
+		XMLName  xml.Name   `xml:"testsuite"`
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Errors   int        `xml:"errors,attr"`
+		Seconds  float64    `xml:"time,attr"`
+		Cases    []testCase `xml:"testcase"`
+	}{xml.Name{}, plan, len(cases), count["failure"], count["error"], took, cases}, "", "  ")
 }

@@ -296,20 +296,33 @@ func TestTheVerdictOfATrialFollowsFromWhatWasObserved(t *testing.T) {
 
 func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	text := strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)
-	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
-	w.x.Send(view.AbortTrial{Why: "by a signal"})
-	sum, dir := w.outcome(t)
-	if sum.Verdict != view.Aborted || sum.Why[0] != "the trial ended early: aborted by a signal" || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
-	}
-	if st := sum.Steps[3].State; st != view.StepCut {
-		t.Errorf("the pause is %q", st)
-	}
-	if r, err := record.Open(dir); err != nil || r.Summary == nil || len(r.Torn) > 0 {
-		t.Errorf("the record: %+v, %v", r, err)
+	for why, abort := range map[string]func(*world){
+		"by a signal": func(w *world) { w.x.Send(view.AbortTrial{Why: "by a signal"}) },
+		"because kube-node3 has booted and the trial has not powered it on: somebody else did, or it rebooted by itself": func(w *world) {
+			if err := w.Switch(t.Context(), power.ActionOn, power.Machine{Name: "kube-node3"}); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		w := startWorld(t, session.Options{}, nil)
+		text := strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)
+		w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true})
+		w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
+		abort(w)
+		sum, dir := w.outcome(t)
+		if sum.Verdict != view.Aborted || sum.Why[0] != "the trial ended early: aborted "+why || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
+			t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
+		}
+		if st := sum.Steps[3].State; st != view.StepCut {
+			t.Errorf("the pause is %q", st)
+		}
+		ready := slices.IndexFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseReady && p.Subject == "kube-node4" })
+		if ready < 0 || sum.Phases[ready].Observed == nil {
+			t.Errorf("the record ends before kube-node4 is Ready: %+v", sum.Phases)
+		}
+		if r, err := record.Open(dir); err != nil || r.Summary == nil || len(r.Torn) > 0 {
+			t.Errorf("the record: %+v, %v", r, err)
+		}
 	}
 }
 

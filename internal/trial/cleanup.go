@@ -81,8 +81,7 @@ func toReturn(r *run) (nodes, taken []string) {
 	return nodes, taken
 }
 
-// powerOnAgain powers on the machines of toReturn. Unless the trial was aborted, it waits until their
-// nodes are Ready.
+// powerOnAgain powers on the machines of toReturn, and waits until their nodes are Ready.
 func powerOnAgain(r *run) poll {
 	if r.ending.keepOff {
 		return r.untilOff()
@@ -106,7 +105,7 @@ func powerOnAgain(r *run) poll {
 			return false, "powering on: " + strings.Join(off, ", "), nil
 		}
 		waits := func(n string) bool { return !r.tracker.Back(n) && r.s.WhyLeft(n) == "" }
-		if i := slices.IndexFunc(off, waits); i >= 0 && r.ending.outcome != aborted && !now.After(over.Add(returnWithin)) {
+		if i := slices.IndexFunc(off, waits); i >= 0 && !now.After(over.Add(returnWithin)) {
 			return false, "waiting until " + off[i] + " is Ready", nil
 		}
 		return true, "", nil

@@ -57,6 +57,9 @@ func (r *run) handle(e session.Event) {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.sum.Server = s.ServerVersion
+	if i := slices.IndexFunc(r.nodes, r.isOnAgain); i >= 0 && r.plan != nil && r.ending.stage == stageSteps {
+		r.abort("because " + r.nodes[i].name + " has booted and the trial has not powered it on: somebody else did, or it rebooted by itself")
+	}
 	if !r.zero.IsZero() && !r.tracker.Returning() {
 		r.sum.Pending = nil
 		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {
@@ -133,6 +136,9 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 func (r *run) isOff(n *nodeRun) bool {
 	return r.tracker.WasOff(n.name) && n.wantedOn.IsZero()
 }
+
+// isOnAgain reports whether a node of isOff has booted all the same.
+func (r *run) isOnAgain(n *nodeRun) bool { return r.isOff(n) && seen(r, view.PhaseBooted, n.name) }
 
 // foretell stores the forecast of how many pods get no node when the nodes are switched
 // off, if lightsout has read the pods. A later outage has none: the number counts at the first

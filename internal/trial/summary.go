@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"lightsout/internal/record"
@@ -70,10 +71,5 @@ func addLoad(r *run, sum *record.Summary, l *loadRun) {
 // balanced reports whether the counts of every load add up to the number of requests
 // that the generator has scheduled for it.
 func balanced(r *run, ledger *record.Ledger) bool {
-	for _, l := range r.loads {
-		if !r.t.opt.Load.Result(l.number).Totals.Balanced() {
-			return false
-		}
-	}
-	return ledger.Adds()
+	return ledger.Adds() && !slices.ContainsFunc(r.loads, func(l *loadRun) bool { return !r.t.opt.Load.Result(l.number).Totals.Balanced() })
 }

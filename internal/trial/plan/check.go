@@ -81,7 +81,9 @@ type checker struct {
 	// off holds the line of the step that switched a node off, for nodes that
 	// are off; on the line that switched it on again. A node is in one of them.
 	off, on map[string]int
-	loads   map[string]*loadState
+	// cordoned are the nodes of the cordons and drains so far.
+	cordoned []string
+	loads    map[string]*loadState
 	// steady is the hold or rate that was begun last in the background.
 	steady string
 	faults []error

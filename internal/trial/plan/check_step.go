@@ -23,11 +23,16 @@ func (c *checker) step(s *Step) {
 		c.switchOff(s)
 	case On:
 		c.switchOn(s)
-	case Drain:
+	case Cordon, Drain:
 		for _, n := range s.Action.Nodes {
-			if line, ok := c.off[n]; ok {
+			if line, ok := c.off[n]; ok && s.Action.Kind == Drain {
 				c.wrong(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
 			}
+		}
+		c.cordoned = append(c.cordoned, s.Action.Nodes...)
+	case Uncordon:
+		if i := slices.IndexFunc(s.Action.Nodes, func(n string) bool { return !slices.Contains(c.cordoned, n) }); i >= 0 {
+			c.wrong(s.Line, "no step before this one cordons or drains %s, and lightsout undoes only its own cordons", s.Action.Nodes[i])
 		}
 	}
 }
@@ -94,10 +99,10 @@ func (c *checker) stop(s *Step) {
 	}
 }
 
-// noLoad is the error that no load step of that name has begun.
+// noLoad is the error that no load step of that name begins before this line.
 func (c *checker) noLoad(line int, name string) error {
 	begun := slices.Sorted(maps.Keys(c.loads))
-	return errorAt(line, "no load step %s has begun here, but %s", quote(name), cmp.Or(shorten(and(text.Each(begun, quote)), 300), "none"))
+	return errorAt(line, "no load named %s begins before this line; loads that do: %s", quote(name), cmp.Or(shorten(and(text.Each(begun, quote)), 300), "none"))
 }
 
 func (c *checker) wait(s *Step) {

@@ -43,11 +43,7 @@ func Text(name string) ([]byte, error) {
 	}
 	text, err = os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\.`) {
-		hint := "; built in are " + and(Builtin())
-		if near := yamlfile.Suggest(name, Builtin()); near != "" {
-			hint = fmt.Sprintf("; did you mean %q, which is built in?", near)
-		}
-		return nil, fmt.Errorf("there is no plan %s, neither built in nor as a file%s", quote(name), hint)
+		return nil, fmt.Errorf("there is no plan %s, neither built in nor as a file; %s", quote(name), yamlfile.Hint(name, Builtin()))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the plan can't be read: %w", err)

@@ -262,8 +262,8 @@ func TestOpenSaysWhichFileIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{file, file + `: line 3: there is no step "of"; did you mean "off"?` + "\n" + file + `: line 4: there is no step "onn"; did you mean "on"?`},
 		{large, large + ": line 1: the plan exceeds its limit of 256 KiB here"},
-		{"vagrnat", `there is no plan "vagrnat", neither built in nor as a file; did you mean "vagrant", which is built in?`},
-		{"outage", `there is no plan "outage", neither built in nor as a file; built in are mdx and vagrant`},
+		{"vagrnat", `there is no plan "vagrnat", neither built in nor as a file; did you mean "vagrant"?`},
+		{"outage", `there is no plan "outage", neither built in nor as a file; there are mdx, vagrant`},
 		{filepath.Join(dir, "none.yaml"), "the plan can't be read: open " + filepath.Join(dir, "none.yaml") + ": no such file or directory"},
 		{dir, "the plan can't be read: read " + dir + ": is a directory"},
 	} {
