@@ -14,12 +14,15 @@ import (
 )
 
 func newTrialListCommand() *cobra.Command {
-	return &cobra.Command{
+	var as *string
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in plans",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(*as, cmd.OutOrStdout()) },
 	}
+	as = formatFlag(cmd, formatTable, formatJSON)
+	return cmd
 }
 
 func newTrialShowCommand() *cobra.Command {
@@ -45,15 +48,24 @@ func newTrialInitCommand() *cobra.Command {
 }
 
 // listPlans prints the built-in plans.
-func listPlans(out io.Writer) error {
+func listPlans(as string, out io.Writer) error {
+	type line struct {
+		Name  string `json:"name"`
+		About string `json:"about"`
+	}
+	var all []line
 	rows := [][]string{{"PLAN", "ABOUT"}}
 	for _, name := range plan.Builtin() {
 		p, err := plan.Open(name)
 		if err != nil {
 			return err
 		}
+		all = append(all, line{name, strings.TrimSpace(p.About)})
 		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(p.About), " "), ". ")
 		rows = append(rows, []string{name, text.Cells(strings.TrimSuffix(sentence, "."))})
+	}
+	if as == formatJSON {
+		return writeJSON(out, all)
 	}
 	_, err := io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
 	return err

@@ -85,6 +85,7 @@ func TestListsAndComparisonsAreJSON(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"records -o json --state " + state: `[{"what":"trial","verdict":"unreadable","record":`,
+		"trial list -o json":               `[{"name":"mdx","about":"Two of four nodes lose power`,
 		"trial compare mdx mdx -o json":    `{"runs":[{"record":"mdx","summary":{"version":`,
 	} {
 		out, err := say(t, strings.Fields(line)...)
