@@ -45,6 +45,16 @@ func (d *details) described(ref cluster.Ref) {
 	}
 }
 
+// written adds the object itself: lightsout knows nothing else of its kind.
+func (d *details) written(ref cluster.Ref) {
+	if o := described(d.s, ref); o != nil {
+		d.head("Object")
+		for _, f := range plainFacts(d.s, o.YAML) {
+			d.put(f)
+		}
+	}
+}
+
 // none says that a list cannot be read, or that it is empty and why.
 func (d *details) none(err string, n int, why string) {
 	switch {

@@ -38,6 +38,7 @@ func objectAt(ref cluster.Ref) object {
 			d.add("name", ref.Name)
 			d.add("namespace", ref.Namespace)
 			d.described(ref)
+			d.written(ref)
 		}
 	}
 	return o

@@ -31,7 +31,12 @@ func TestAKindIsListed(t *testing.T) {
 	}
 	typeKeys(m, "y")
 	wantIntent(t, sent, view.Inspect{Of: ref})
-	typeKeys(m, "esc")
+	m.Update(FrameMsg{withYAML(ref, "spec:", "  size: large")})
+	typeKeys(m, "d")
+	if v := plainView(m); !strings.Contains(v, "  size: large") {
+		t.Errorf("the details of a kind that lightsout does not know lack what it says:\n%s", v)
+	}
+	typeKeys(m, "esc esc")
 	wantIntent(t, sent, want)
 	typeWord(m, "pdb")
 	wantIntent(t, sent, view.Inspect{List: "pdb"})
@@ -59,6 +64,13 @@ func TestAKindIsListed(t *testing.T) {
 	if wantIntent(t, sent, view.Inspect{}); m.active.name == "Objects" {
 		t.Error("esc does not lead back")
 	}
+}
+
+// withYAML is calm with the API server's answer about an object.
+func withYAML(ref cluster.Ref, lines ...string) *view.Frame {
+	f := calm()
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: ref}, Object: &cluster.Description{Ref: ref, YAML: lines}}
+	return f
 }
 
 // A namespace without objects of a kind is named, as kubectl does.

@@ -80,7 +80,9 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 		if i == len(next)-1 {
 			more = after(" +", some(len(s.f.Next)-len(next), "more"), "")
 		}
-		text := fit(s.t.text(sentence), w-width(lead+more)-2, s.t.ellipsis)
+		room := w - width(lead+more) - 2
+		name, rest, _ := strings.Cut(s.t.text(sentence), " ") // a long name gives way before its reason
+		text := fit(strings.TrimSpace(middle(name, max(12, room-1-width(rest)), s.t.ellipsis)+" "+rest), room, s.t.ellipsis)
 		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).put(s.t.accent, text+more).String())
 		lead = blank(width(lead))
 	}
