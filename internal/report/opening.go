@@ -287,8 +287,7 @@ func still(r *record.Record, nodes []NodeFacts) (said string) {
 	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.On().IsZero() })
 	on := slices.DeleteFunc(nodes, func(n NodeFacts) bool { return n.On().IsZero() })
 	say := func(nodes []NodeFacts, how string) string {
-		least := lasted(lastSight(r).Sub(nodes[len(nodes)-1].From))
-		return named(nodes) + " " + text.Noun(len(nodes), "was", "were") + " " + how + " (down for at least " + least + ")"
+		return named(nodes) + " " + text.Noun(len(nodes), "was", "were") + " " + how + " (down for at least " + lasted(lastSight(r).Sub(nodes[len(nodes)-1].From)) + ")"
 	}
 	switch {
 	case len(down) == 0:
