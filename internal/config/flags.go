@@ -105,10 +105,13 @@ func ReadFile(path string) ([]byte, error) {
 // file, the line and the field.
 func (f Flags) Read() (*Config, error) {
 	c, faults, err := f.read()
-	if len(faults) > 0 {
+	switch len(faults) {
+	case 0:
+		return c, err
+	case 1:
 		return nil, faults[0]
 	}
-	return c, err
+	return nil, fmt.Errorf("%w; lightsout config check %s lists all errors", faults[0], text.ShellWord(f.Path()))
 }
 
 // read is Read, without some sections. It returns all faults of the file.
