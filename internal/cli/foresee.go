@@ -4,22 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
-	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
 
 // foresee prints what each step of a plan would do, and switches nothing.
-func (s *app) foresee(ctx context.Context, c *console, name string, p *plan.Plan, wait time.Duration) error {
-	if _, err := s.view(ctx, c, wait); err != nil {
-		return err
-	}
-	if err := trial.CheckStart(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
-		return usageError{fmt.Errorf("%s: %w", name, err)}
-	}
+func (s *app) foresee(ctx context.Context, p *plan.Plan) error {
 	refused := 0
 	for i, st := range p.Steps {
 		printLines(stdout, fmt.Sprintf("step %d: %s", i+1, st.Text()))
@@ -47,11 +39,8 @@ func (s *app) foresee(ctx context.Context, c *console, name string, p *plan.Plan
 // notBegun is a trial that was refused before its first step.
 func notBegun(why error) error { return usageError{fmt.Errorf("%w; nothing was sent", why)} }
 
-// checkStart refuses a plan by what can be known before its first step.
-func (s *app) checkStart(ctx context.Context, name string, p *plan.Plan, auto bool) error {
-	if err := trial.CheckStart(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
-		return notBegun(fmt.Errorf("%s: %w", name, err))
-	}
+// checkGuards refuses a plan that the guards would refuse whenever it began.
+func (s *app) checkGuards(ctx context.Context, name string, p *plan.Plan, auto bool) error {
 	for i, st := range p.Steps {
 		if st.Action.Kind != plan.Off {
 			continue

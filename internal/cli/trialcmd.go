@@ -184,9 +184,6 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) (*recor
 	c := newConsole(f.yes, "")
 	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
 		view.LaneDeployment, view.LaneLoad, view.LaneLink}
-	if o.dryRun {
-		return nil, s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, name, p, f.wait) })
-	}
 	err = s.run(ctx, func(ctx context.Context) error {
 		if _, err := s.view(ctx, c, f.wait); err != nil {
 			return err
@@ -194,7 +191,13 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) (*recor
 		if err := s.polled(ctx, c, p.Nodes()); err != nil {
 			return err
 		}
-		if err := s.checkStart(ctx, name, p, f.yes); err != nil {
+		if err := s.trials.Check(ctx, p); err != nil {
+			return notBegun(fmt.Errorf("%s: %w", name, err))
+		}
+		if o.dryRun {
+			return s.foresee(ctx, p)
+		}
+		if err := s.checkGuards(ctx, name, p, f.yes); err != nil {
 			return err
 		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
@@ -205,6 +208,9 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) (*recor
 		}
 		return nil
 	})
+	if o.dryRun {
+		return nil, err
+	}
 	return s.trialOver(err)
 }
 

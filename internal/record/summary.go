@@ -61,8 +61,10 @@ type Summary struct {
 	Deployment string    `json:"deployment,omitempty"`
 	Started    time.Time `json:"started"`
 	// Zero is when the first power-off was asked for; absent when none was.
-	Zero  time.Time `json:"zero,omitzero"`
-	Ended time.Time `json:"ended"`
+	Zero time.Time `json:"zero,omitzero"`
+	// Disrupted is when the first drain or power-off began.
+	Disrupted time.Time `json:"disrupted,omitzero"`
+	Ended     time.Time `json:"ended"`
 
 	Settings     []Setting          `json:"settings"`
 	Expectations []view.Expectation `json:"expectations"`
@@ -79,8 +81,8 @@ type Summary struct {
 	// how they lay when the trial began; by node, with zeros.
 	Skew      map[string]int `json:"skew,omitempty"`
 	SkewStart map[string]int `json:"skew_start,omitempty"`
-	// LowestAvailable is the least number of available pods of Deployment from
-	// zero on; null: not observed. SkewBeforeRollout is the largest minus the
+	// LowestAvailable is the least number of available pods of Deployment since
+	// Disrupted; null: not observed. SkewBeforeRollout is the largest minus the
 	// smallest number of its pods on a worker when the first rollout began.
 	LowestAvailable   *int `json:"lowest_available,omitempty"`
 	SkewBeforeRollout *int `json:"skew_before_rollout,omitempty"`

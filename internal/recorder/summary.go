@@ -16,7 +16,8 @@ import (
 // summarize sums the outage up.
 func (o *incident) summarize(now time.Time) {
 	r, sum := o.r, &o.sum
-	sum.Ended, sum.Outages, sum.LowestAvailable, sum.Blind = now, o.tracker.Outages(), o.tracker.Lowest(), o.blind(now)
+	sum.Ended, sum.Outages, sum.Blind = now, o.tracker.Outages(), o.blind(now)
+	sum.LowestAvailable, sum.Disrupted = o.tracker.Lowest()
 	o.sumLoads()
 	o.found.Severity, o.found.Why, _ = o.severity() // of the requests in flight too
 	sum.Unplanned = &o.found

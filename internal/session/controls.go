@@ -23,12 +23,12 @@ func FailNow(err error) Progress {
 	return func(time.Time) (bool, string, error) { return true, "", err }
 }
 
-// Controls are a session in the hands of its Guest. But for Wake, they may be
+// Controls are a session in the hands of its Guest. But for Post, they may be
 // used in the session's loop only.
 type Controls struct{ s *Session }
 
-// Wake has the loop take a turn. Safe for use by several goroutines.
-func (c Controls) Wake() { c.s.inbox.wake() }
+// Post has the loop call do in one of its turns. It never blocks, and is safe for concurrent use.
+func (c Controls) Post(do func()) { c.s.post(do) }
 
 // Say puts an event on the timeline.
 func (c Controls) Say(ev view.Event) { c.s.say(ev) }
@@ -134,6 +134,7 @@ func (c Controls) NoDrain() error { return c.s.cordons.missing() }
 // Drain cordons and drains nodes, within that time unless it is 0. end is called
 // when it is over.
 func (c Controls) Drain(nodes []string, within time.Duration, end func(error)) {
+	c.s.guest.Handle(Draining{nodes})
 	c.s.drains.drain(nodes, within, end)
 }
 

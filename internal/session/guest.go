@@ -55,7 +55,7 @@ type (
 	}
 	// PlannedOff: a node has gone down whose machine somebody else has switched off by plan.
 	PlannedOff struct{ Node, By string }
-	// Draining: the operator has nodes drained before they are shut down.
+	// Draining: nodes are drained, before they are shut down or by the guest.
 	Draining struct{ Nodes []string }
 	// LoadStarted: the operator has started a load, of that number.
 	LoadStarted struct {

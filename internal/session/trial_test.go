@@ -310,7 +310,7 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 		w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
 		abort(w)
 		sum, dir := w.outcome(t)
-		if sum.Verdict != view.Aborted || sum.Why[0] != "the trial ended early: aborted "+why || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
+		if sum.Verdict != view.Aborted || !strings.HasPrefix(sum.Why[0], "the trial ended early at T+00:0") || !strings.HasSuffix(sum.Why[0], " in step 4 (pause for 1h): aborted "+why) || sum.Steps[4].Text != "the end of the trial powered on kube-node3, kube-node4" || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
 			t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
 		}
 		if st := sum.Steps[3].State; st != view.StepCut {
@@ -505,7 +505,11 @@ func TestAPlanThatCannotComeTrueIsRefusedAtTheStart(t *testing.T) {
 			}
 			w := startWorld(t, session.Options{}, c.world)
 			dir := filepath.Join(t.TempDir(), "record")
+			checked := w.x.Check(t.Context(), parse(t, text)) // as a dry run does
 			w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, Dir: dir})
+			if (checked == nil) != (c.want == "") {
+				t.Errorf("checked: %v", checked)
+			}
 			if c.want == "" {
 				w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil })
 				w.x.Send(view.AbortTrial{Why: "seen"})
@@ -514,8 +518,8 @@ func TestAPlanThatCannotComeTrueIsRefusedAtTheStart(t *testing.T) {
 			}
 			w.x.waitEnd()
 			sum, _, refused := w.x.Outcome()
-			if sum != nil || refused == nil || !strings.Contains(refused.Error(), c.want) {
-				t.Errorf("summary %v, refused: %v", sum, refused)
+			if sum != nil || refused == nil || !strings.Contains(refused.Error(), c.want) || refused.Error() != checked.Error() {
+				t.Errorf("summary %v, refused: %v, checked: %v", sum, refused, checked)
 			}
 			if _, err := os.Stat(dir); len(w.calls()) != 0 || err == nil {
 				t.Errorf("switched: %v; its record: %v", w.calls(), err)

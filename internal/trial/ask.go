@@ -37,15 +37,11 @@ func (t *Runner) ask() {
 	}
 	q.Lines = append(q.Lines, view.Line{Text: "The record goes to " + t.opt.Dir + "."})
 	t.s.Ask(q, func(a view.Answer) {
-		var err error
 		if name, ok := strings.CutPrefix(a.Choice, choicePlan); ok {
 			i := slices.IndexFunc(t.opt.Plans, func(p *plan.Plan) bool { return p.Name == name })
-			err = t.start(t.opt.Plans[i], RunOptions{Driven: true})
+			t.Start(t.opt.Plans[i], RunOptions{Driven: true})
 		} else if a.Choice == choiceFree {
-			err = t.start(nil, RunOptions{})
-		}
-		if err != nil {
-			t.s.Warn(view.LaneOperator, "trial", err.Error())
+			t.Start(nil, RunOptions{})
 		}
 	})
 }

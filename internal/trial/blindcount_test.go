@@ -96,10 +96,31 @@ func TestPodsThatNobodySawAreNotTheLeastAvailable(t *testing.T) {
 		}
 		s := see(400, cluster.LinkLive, 400, 6, 0)
 		tc.x.Measure = "lowest_available"
-		got := judgeExpectation(tc.x, &record.Summary{Zero: zero, LowestAvailable: r.tracker.Lowest(), Blind: record.BlindOf(s, r.offset, r.started, r.ended)})
+		lowest, since := r.tracker.Lowest()
+		got := judgeExpectation(tc.x, &record.Summary{Zero: zero, Disrupted: since, LowestAvailable: lowest, Blind: record.BlindOf(s, r.offset, r.started, r.ended)})
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || got.Got != tc.got {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// The pods that a drain evicts count, and what nobody saw of it: the power-off comes later.
+func TestTheLeastAvailableCountsFromTheDrain(t *testing.T) {
+	t.Parallel()
+	tr := phase.NewTracker(cluster.Key{Namespace: "default", Name: "web"})
+	for s, available := range []int{2, 6, 3, 6} { // an old rollout, then a drain
+		if s == 1 {
+			tr.Disrupted(at(-3))
+		}
+		tr.Observe(cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Deployments: []*cluster.Deployment{{Key: cluster.Key{Namespace: "default", Name: "web"}, Replicas: 6, Available: available}}}), at(float64(s-4)))
+	}
+	tr.Zero(zero, bootOf("a", -1))
+	lowest, since := tr.Lowest()
+	if lowest == nil || *lowest != 3 || !since.Equal(at(-3)) {
+		t.Errorf("%v since %v", lowest, since)
+	}
+	if s := unseen(&record.Summary{Zero: zero, Disrupted: since, Blind: []record.Blind{{From: -9, To: -2}, {From: 1, To: 2}}}); s != 2 {
+		t.Errorf("unseen for %v s", s)
 	}
 }
 

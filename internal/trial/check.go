@@ -22,10 +22,12 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 	if s == nil {
 		return fmt.Errorf("lightsout has not seen the nodes yet")
 	}
-	var names []string
-	for _, n := range s.Nodes() {
-		if n.Gone.IsZero() {
-			names = append(names, n.Name)
+	var names []string // workers first: of equally near names the first is suggested
+	for _, controlPlane := range []bool{false, true} {
+		for _, n := range s.Nodes() {
+			if n.Gone.IsZero() && n.ControlPlane == controlPlane {
+				names = append(names, n.Name)
+			}
 		}
 	}
 	err := p.CheckNames("node", names)
@@ -50,9 +52,9 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 	return nil
 }
 
-// CheckStart checks by CheckPlan and by what the cluster has now, whatever comes with time, that the
+// checkStart checks by CheckPlan and by what the cluster has now, whatever comes with time, that the
 // plan can be carried out.
-func CheckStart(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
+func checkStart(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 	if err := CheckPlan(p, s, focus); err != nil {
 		return err
 	}
@@ -107,16 +109,11 @@ func noEviction(s *cluster.Snapshot, node string, rolledOut, about cluster.Key) 
 
 // checkUp refuses to switch off a node that is down already: what that does could not be observed.
 func checkUp(nodes []string, s session.Controls, now time.Time) error {
-	var down []string
-	for _, name := range nodes {
-		if was := isDown(s, name, now); was != "" {
-			down = append(down, was)
-		}
+	down := text.Each(nodes, func(name string) string { return isDown(s, name, now) })
+	if down = slices.DeleteFunc(down, func(was string) bool { return was == "" }); len(down) == 0 {
+		return nil
 	}
-	if len(down) > 0 {
-		return fmt.Errorf("what the trial does to a node that is down can't be observed: %s", strings.Join(down, "; "))
-	}
-	return nil
+	return fmt.Errorf("what the trial does to a node that is down can't be observed: %s", strings.Join(down, "; "))
 }
 
 // isDown reports in which way a node is down; empty if it is up.

@@ -1,10 +1,12 @@
 package trial
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
 
@@ -12,6 +14,8 @@ import (
 const (
 	// returnWithin bounds the wait for nodes that are powered on at the end.
 	returnWithin = 10 * time.Minute
+	// podsWithin bounds the wait for the pods of the deployment after that.
+	podsWithin = 30 * time.Second
 	// restWithin is how long requests in flight are waited for at the end,
 	// before they are cancelled.
 	restWithin = time.Minute
@@ -100,6 +104,12 @@ func powerOnAgain(r *run) poll {
 		return done // lightsout cannot switch machines
 	}
 	r.s.Say(view.NewEvent(view.CodeTrialPoweringOn, "trial", view.Facts{Nodes: off}))
+	for _, st := range r.steps {
+		if st.Action.Kind == plan.On && st.state == view.StepSkipped {
+			st.text = "the end of the trial powered on " + strings.Join(off, ", ")
+		}
+	}
+	var ready time.Time
 	return func(now time.Time) (bool, string, error) {
 		if over.IsZero() {
 			return false, "powering on: " + strings.Join(off, ", "), nil
@@ -108,7 +118,9 @@ func powerOnAgain(r *run) poll {
 		if i := slices.IndexFunc(off, waits); i >= 0 && !now.After(over.Add(returnWithin)) {
 			return false, "waiting until " + off[i] + " is Ready", nil
 		}
-		return true, "", nil
+		ready = cmp.Or(ready, now)
+		d := r.s.Snapshot().Deployment(r.deployment)
+		return d == nil || d.Available >= d.Replicas || now.After(ready.Add(podsWithin)), "waiting for the pods of " + r.deployment.String(), nil
 	}
 }
 

@@ -26,6 +26,8 @@ type ending struct {
 	keepOff bool
 	// why is who or what aborted it; empty if it was not, or nobody said.
 	why string
+	// where is when it ended and in which step; empty between steps.
+	where string
 }
 
 // begin begins the end. Only an abort takes the place of an end that has begun. False: nothing has changed.

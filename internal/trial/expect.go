@@ -5,11 +5,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
+	"lightsout/internal/clock"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 const notObserved = "not observed"
@@ -63,9 +66,11 @@ func trialValue(x plan.Expectation, sum *record.Summary) []value {
 	case "lowest_available":
 		n = sum.LowestAvailable
 	case "pending":
-		n = sum.Pending
+		if !cut(sum, never) || slices.ContainsFunc(sum.Outages, func(o loadgen.PowerOff) bool { return !cut(sum, offset(sum, o.On)) }) {
+			n = sum.Pending
+		}
 	case "skew":
-		if len(sum.Skew) > 0 && !slices.ContainsFunc(sum.Steps, func(st record.Step) bool { return st.State == view.StepSkipped || st.State == view.StepCut }) {
+		if len(sum.Skew) > 0 && !cut(sum, never) {
 			n = new(skew(sum.Skew))
 		}
 	case "skew_before_rollout":
@@ -76,6 +81,8 @@ func trialValue(x plan.Expectation, sum *record.Summary) []value {
 	}
 	v := exactly(float64(*n), x.Got(float64(*n))).within(x)
 	switch span := unseen(sum); {
+	case x.Measure == "lowest_available" && cut(sum, never):
+		v.lo, v.got = 0, v.got+cutShort
 	case x.Measure == "lowest_available" && span > 0:
 		v.lo, v.got = 0, fmt.Sprintf("%s, and nobody saw the pods for %.1f s", v.got, span)
 	case x.Predicted && sum.PendingForecast == nil:
@@ -87,21 +94,43 @@ func trialValue(x plan.Expectation, sum *record.Summary) []value {
 	return []value{v}
 }
 
-// unseen is how many seconds after zero nobody saw the pods.
+// unseen is how many seconds nobody saw the pods since the first drain or power-off.
 func unseen(sum *record.Summary) (seconds float64) {
 	for _, b := range sum.Blind {
-		seconds += max(0, b.To-max(0, b.From))
+		seconds += max(0, b.To-max(b.From, min(0, sum.Disrupted.Sub(sum.Zero).Seconds())))
 	}
 	return seconds
+}
+
+// cutShort ends the text of a value that was not observed until its end.
+const cutShort = ", and the trial ended early"
+
+// never is the offset of what has not come.
+var never = math.Inf(1)
+
+// offset is a time in seconds from zero; never for none.
+func offset(sum *record.Summary, at time.Time) float64 {
+	if at.IsZero() {
+		return never
+	}
+	return at.Sub(sum.Zero).Seconds()
+}
+
+// cut reports whether a trial ended before its last step, and before the end of the span of a measure.
+func cut(sum *record.Summary, end float64) bool {
+	early, last := false, sum.Started
+	for _, st := range sum.Steps {
+		early, last = early || st.State == view.StepSkipped || st.State == view.StepCut, clock.Latest(last, st.Ended)
+	}
+	return early && end >= offset(sum, last)
 }
 
 // phaseValues returns when each row of the phase, or the one of the subject, came.
 func phaseValues(x plan.Expectation, sum *record.Summary) (out []value) {
 	for _, p := range sum.Phases {
-		if p.Name != x.Phase() || x.Subject != "" && p.Subject != x.Subject {
-			continue
+		if p.Name == x.Phase() && (x.Subject == "" || p.Subject == x.Subject) {
+			out = append(out, phaseValue(x, sum, p))
 		}
-		out = append(out, phaseValue(x, sum, p))
 	}
 	return out
 }

@@ -240,6 +240,44 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 	}
 }
 
+// A trial that ended before its last step can miss a bound, and meets none that it could still have missed.
+func TestATrialThatEndedEarlyMeetsNoBoundThatItCouldStillMiss(t *testing.T) {
+	t.Parallel()
+	three, six := 3., 6.
+	for name, tc := range map[string]struct {
+		x       plan.Expectation
+		ended   *float64 // the load
+		n       int
+		ok, not bool
+	}{
+		"few failed":               {x: plan.Expectation{Measure: "failed", Step: "a", Max: &three}, not: true},
+		"too many failed":          {x: plan.Expectation{Measure: "failed", Step: "a", Max: &three}, n: 4},
+		"a load that was over":     {x: plan.Expectation{Measure: "failed", Step: "a", Max: &three}, ended: new(5.), ok: true},
+		"a load that was stopped":  {x: plan.Expectation{Measure: "failed", Step: "a", Max: &three}, ended: new(11.), not: true},
+		"enough requests were ok":  {x: plan.Expectation{Measure: "ok", Step: "a", Min: &three}, n: 3, ok: true},
+		"no error window":          {x: plan.Expectation{Measure: "error_window", Step: "a", Max: &three}, not: true},
+		"pods that were available": {x: plan.Expectation{Measure: "lowest_available", Min: &six}, n: 6, not: true},
+		"too few pods":             {x: plan.Expectation{Measure: "lowest_available", Min: &six}, n: 5},
+		"pending pods":             {x: plan.Expectation{Measure: "pending", Max: &six}, n: 3, not: true},
+	} {
+		sum := &record.Summary{Zero: zero, Started: at(-9), LowestAvailable: &tc.n, Pending: &tc.n, Steps: []record.Step{{State: view.StepCut, Ended: at(10)}, {State: view.StepSkipped}},
+			Load: []record.Load{{Step: "a", Ended: tc.ended, Counts: loadgen.Counts{Failed: tc.n, OK: tc.n}}}}
+		if got := judgeExpectation(tc.x, sum); got.OK != tc.ok || got.Unobserved != tc.not {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// A near name of a worker is suggested before that of a control-plane node, which no plan can switch off.
+func TestAWorkerIsSuggested(t *testing.T) {
+	t.Parallel()
+	s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "k8s1", ControlPlane: true}, {Name: "k8s2"}}})
+	p := &plan.Plan{Steps: []plan.Step{{Action: plan.Action{Kind: plan.Off, Nodes: []string{"k8s9"}}}}}
+	if err := CheckPlan(p, s, cluster.Key{}); err == nil || !strings.Contains(err.Error(), `did you mean "k8s2"?`) {
+		t.Error(err)
+	}
+}
+
 // A trial that ended before its last step does not show how its plan would have left the pods.
 func TestTheSkewOfATrialThatWasCutShortIsNotObserved(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,8 @@ func (r *run) handle(e session.Event) {
 		r.reading(e.Node, e.Reading)
 	case session.Switching:
 		r.switching(e.Action, e.Bindings)
+	case session.Draining:
+		r.tracker.Disrupted(r.now())
 	case session.PowerOnSent:
 		r.tracker.Switched(e.Node, power.ActionOn, e.At)
 	}

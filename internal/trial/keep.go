@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -20,16 +19,14 @@ func (r *run) openRecord() error {
 	r.dir = r.opt.Dir
 	if r.dir == "" {
 		r.dir, err = record.NewSessionDir(r.t.opt.Dir, r.started)
-		if err != nil {
-			return err
-		}
-	} else if err := record.NewTrialDir(r.dir); err != nil {
-		return err
+	} else {
+		err = record.NewTrialDir(r.dir)
 	}
-	if r.plan != nil {
-		if err := r.keepPlan(r.plan.Text); err != nil {
-			return fmt.Errorf("the record can't be kept: %w", err)
-		}
+	if err == nil && r.plan != nil {
+		err = r.keepPlan(r.plan.Text)
+	}
+	if err != nil {
+		return err
 	}
 	r.requests, err = record.NewRequests(filepath.Join(r.dir, record.RequestsFile))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
@@ -40,7 +39,15 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 	if ofOutage[x.Measure] || x.Measure == "failed" {
 		v = v.unsent(l, float64(l.NotSent()))
 	}
-	return []value{v}
+	return []value{v.cutShort(sum, l)}
+}
+
+// cutShort adds what the load would still have shown if the trial had not ended early.
+func (v value) cutShort(sum *record.Summary, l record.Load) value {
+	if cut(sum, *cmp.Or(l.Ended, &never)) {
+		v.hi, v.got = math.Inf(1), v.got+cutShort
+	}
+	return v
 }
 
 // unsent adds what may have happened to the clients whose requests lightsout did not send. A load with an
@@ -73,23 +80,11 @@ func unasked(x plan.Expectation, sum *record.Summary, l record.Load) string {
 // covers reports whether a load sent requests during an outage, and if it is steady, until the return,
 // or the detection if nothing returned, of each that had begun.
 func covers(sum *record.Summary, l record.Load) (some bool) {
-	started, ended := math.Inf(-1), math.Inf(1)
-	if l.Started != nil {
-		started = *l.Started
-	}
-	if l.Ended != nil {
-		ended = *l.Ended
-	}
-	offset := func(at time.Time) float64 {
-		if at.IsZero() {
-			return math.Inf(1)
-		}
-		return at.Sub(sum.Zero).Seconds()
-	}
+	started, ended := *cmp.Or(l.Started, new(math.Inf(-1))), *cmp.Or(l.Ended, &never)
 	for _, o := range sum.Outages {
 		switch over := cmp.Or(o.Returned, o.Detected); {
-		case started >= offset(o.Returned) || ended <= offset(o.Off): // not in this one
-		case l.Steady && ended < offset(over):
+		case started >= offset(sum, o.Returned) || ended <= offset(sum, o.Off): // not in this one
+		case l.Steady && ended < offset(sum, over):
 			return false
 		default:
 			some = true
@@ -108,12 +103,7 @@ func loadMeasure(name string, l record.Load) [2]int {
 	counts := map[string]int{
 		"sent": l.Sent, "ok": l.OK, "failed": l.Failed,
 		"peak_served": l.PeakServed, "peak_queued": l.PeakQueued, "peak_streaming": l.PeakStreaming,
-	}
-	if l.LaterFailures != nil {
-		counts["later_failures"] = l.LaterFailures.Failed
-	}
-	if l.Hung != nil {
-		counts["hung"] = l.Hung.Scheduled
+		"later_failures": cmp.Or(l.LaterFailures, &record.Span{}).Failed, "hung": cmp.Or(l.Hung, &loadgen.Counts{}).Scheduled,
 	}
 	if name == "failed_after_detection" {
 		return *l.FailedAfterDetection
@@ -154,5 +144,6 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 	if l.Unrecovered {
 		last.hi, last.got = math.Inf(1), last.got+"; no 10 s of success followed"
 	}
+	*last = last.cutShort(sum, l)
 	return out
 }

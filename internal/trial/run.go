@@ -82,12 +82,24 @@ type nodeRun struct {
 	wantedOn time.Time
 }
 
-// newRun makes a trial, without the files of its record.
-func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run, error) {
+// newRun makes a trial, without the files of its record. The error is why it cannot begin.
+func newRun(t *Runner, p *plan.Plan, opt RunOptions) (*run, error) {
+	if t.Running() {
+		return nil, fmt.Errorf("a trial is under way already: %s", t.run.name)
+	}
+	s := t.s.Snapshot() // from now on there always is one
+	if s == nil || !s.Access[cluster.KindNode].Synced {
+		return nil, fmt.Errorf("no trial can be started: lightsout has not seen the nodes yet")
+	}
+	for _, kind := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindEndpointSlice} {
+		if s.Unread(kind) {
+			return nil, fmt.Errorf("no trial can be started yet: lightsout is %s; try again when it has them all", s.Access[kind].Reading(kind))
+		}
+	}
 	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), ending: ending{keepOff: opt.KeepOff}}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
-		err := cmp.Or(CheckStart(p, s, r.deployment), checkMachines(p, t.s), checkUp(p.Nodes(), t.s, r.started))
+		err := cmp.Or(checkStart(p, s, r.deployment), checkMachines(p, t.s), checkUp(p.Nodes(), t.s, r.started))
 		if err != nil {
 			return nil, err
 		}
@@ -210,6 +222,7 @@ func (r *run) finish(o outcome) {
 		st := r.steps[r.next]
 		st.state, st.ended = view.StepCut, r.now()
 		r.next++
+		r.ending.where = fmt.Sprintf(" at %s in step %d (%s)", text.Offset(st.ended.Sub(cmp.Or(r.zero, r.started)), true), r.next, st.Name)
 	}
 	for _, st := range r.steps {
 		if st.state == view.StepToCome {

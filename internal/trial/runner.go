@@ -1,12 +1,10 @@
 package trial
 
 import (
-	"fmt"
+	"context"
 	"slices"
-	"sync"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/trial/plan"
@@ -67,15 +65,7 @@ type Runner struct {
 	loads []*loadRun
 	ended record.Ended // in the record of the run under way
 
-	mu      sync.Mutex
-	pending *start // what Start has asked for
-	refused error  // why the last trial was not started
-}
-
-// start is a trial that is to be started.
-type start struct {
-	plan *plan.Plan
-	opt  RunOptions
+	refused error // why the last trial was not started
 }
 
 // NewRunner makes a Runner for a session.
@@ -89,31 +79,31 @@ func NewRunner(s session.Controls, opt Options) *Runner {
 // Start starts a trial; a nil plan is a trial by keyboard. If it cannot start, Outcome
 // or the screen reports the reason. Start never blocks, and is safe for concurrent use.
 func (t *Runner) Start(p *plan.Plan, opt RunOptions) {
-	t.mu.Lock()
-	t.pending = &start{p, opt}
-	t.mu.Unlock()
-	t.s.Wake()
+	t.s.Post(func() {
+		err := t.start(p, opt)
+		switch {
+		case err == nil:
+		case opt.End: // the caller of Start reports it
+			t.refused = err
+			t.s.End()
+		default:
+			t.s.Warn(view.LaneOperator, "trial", err.Error())
+		}
+	})
 }
 
-// startPending starts what Start has asked for.
-func (t *Runner) startPending() {
-	t.mu.Lock()
-	p := t.pending
-	t.pending = nil
-	t.mu.Unlock()
-	if p == nil {
-		return
-	}
-	err := t.start(p.plan, p.opt)
-	switch {
-	case err == nil:
-	case p.opt.End: // the caller of Start reports it
-		t.mu.Lock()
-		t.refused = err
-		t.mu.Unlock()
-		t.s.End()
-	default:
-		t.s.Warn(view.LaneOperator, "trial", err.Error())
+// Check is why Start would refuse the plan now; nil if it would not. It is safe for concurrent use.
+func (t *Runner) Check(ctx context.Context, p *plan.Plan) error {
+	found := make(chan error, 1)
+	t.s.Post(func() {
+		_, err := newRun(t, p, RunOptions{})
+		found <- err
+	})
+	select {
+	case err := <-found:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -171,7 +161,6 @@ func (t *Runner) Handle(e session.Event) {
 	case session.Asked:
 		t.intent(e.Intent)
 	case session.TurnOver: // advances the trial
-		t.startPending()
 		if t.Running() {
 			t.run.advance()
 		}
@@ -259,19 +248,7 @@ func (t *Runner) End() {
 // start begins a trial. The error is one sentence; nothing has been switched or
 // sent then.
 func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
-	if t.Running() {
-		return fmt.Errorf("a trial is under way already: %s", t.run.name)
-	}
-	s := t.s.Snapshot() // from now on there always is one
-	if s == nil || !s.Access[cluster.KindNode].Synced {
-		return fmt.Errorf("no trial can be started: lightsout has not seen the nodes yet")
-	}
-	for _, kind := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindEndpointSlice} {
-		if s.Unread(kind) {
-			return fmt.Errorf("no trial can be started yet: lightsout is %s; try again when it has them all", s.Access[kind].Reading(kind))
-		}
-	}
-	r, err := newRun(t, p, opt, s)
+	r, err := newRun(t, p, opt)
 	if err != nil {
 		return err
 	}
@@ -284,6 +261,6 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	t.run, t.kept = r, append(t.kept, r.dir)
 	t.keep(r)
 	t.s.TakeSteps(r)
-	r.begin(s)
+	r.begin(t.s.Snapshot())
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -68,22 +67,9 @@ func (r steps) load(st plan.Step) poll {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
 	return func(time.Time) (bool, string, error) {
-		return r.s.AtRest(l.number), loadText(r.t.opt.Load.Result(l.number).Totals), nil
+		c := r.t.opt.Load.Result(l.number).Totals.Counts()
+		return r.s.AtRest(l.number), fmt.Sprintf("%d scheduled: %s", c.Scheduled, c.Ends()), nil
 	}
-}
-
-// loadText sums a load up in one sentence.
-func loadText(t loadgen.Totals) string {
-	text := fmt.Sprintf("%d sent = %d ok", t.Scheduled-t.Unsent, t.OK)
-	for _, part := range []struct {
-		n    int
-		what string
-	}{{t.FailedSum(), "failed"}, {t.Cancelled, "cancelled"}, {t.InFlight(), "in flight"}} {
-		if part.n > 0 {
-			text += fmt.Sprintf(" + %d %s", part.n, part.what)
-		}
-	}
-	return text
 }
 
 // stop stops the load step of that name, or all.

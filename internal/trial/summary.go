@@ -14,7 +14,8 @@ func summarize(r *run) *record.Summary {
 	sum := &r.sum
 	sum.Version, sum.Name, sum.Pace, sum.Cluster = record.SummaryVersion, r.name, cmp.Or(r.t.opt.Pace, "real"), r.t.opt.Cluster
 	sum.Deployment, sum.Started, sum.Zero, sum.Ended = r.deployment.String(), r.started, r.zero, r.ended
-	sum.Outages, sum.Phases, sum.LowestAvailable = r.tracker.Outages(), r.tracker.Table(), r.tracker.Lowest()
+	sum.Outages, sum.Phases = r.tracker.Outages(), r.tracker.Table()
+	sum.LowestAvailable, sum.Disrupted = r.tracker.Lowest()
 	sum.Blind = record.BlindOf(r.s.Snapshot(), r.offset, r.started, r.ended)
 	r.clock.Look(r.now())
 	sum.ClockSet = r.clock.Since(r.started).Seconds()

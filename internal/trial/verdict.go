@@ -46,7 +46,7 @@ func verdict(r *run, sum *record.Summary) (v view.Verdict, why []string) {
 	failed, open := shortcomings(r.plan, sum)
 	unseen := slices.Concat(r.unsteady, unobserved(r), hidden(sum))
 	if r.ending.outcome == aborted {
-		unseen = []string{strings.TrimSuffix("the trial ended early: aborted "+r.ending.why, ": aborted ")}
+		unseen = []string{strings.TrimSuffix("the trial ended early"+r.ending.where+": aborted "+r.ending.why, ": aborted ")}
 	}
 	why = slices.Concat(unseen, failed, open)
 	switch {

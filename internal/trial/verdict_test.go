@@ -97,7 +97,7 @@ func TestADeletedDeploymentHasNoPodsLeft(t *testing.T) {
 	see(1, cluster.LinkLive, 1, 6, 0)
 	r.observe(cluster.NewSnapshot(cluster.Contents{At: at(100), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(100)},
 		Deployments: []*cluster.Deployment{{Key: r.deployment, Replicas: 6, Available: 6, Gone: at(100)}}}))
-	if n := r.tracker.Lowest(); n == nil || *n != 0 {
+	if n, _ := r.tracker.Lowest(); n == nil || *n != 0 {
 		t.Errorf("%v", n)
 	}
 }

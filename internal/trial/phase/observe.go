@@ -48,6 +48,7 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	t.forecastFirst()
 	t.snapshot, t.now = s, now
 	s.Blind() // somebody wants to know it
+	t.observeAvailable(s)
 	if t.zero.IsZero() {
 		return
 	}
@@ -55,7 +56,6 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 		t.began = now
 		t.service().startLate(t)
 	}
-	t.observeAvailable(s)
 	// With many nodes this runs once a second.
 	changed := func(name string) bool { return s.Node(name) != t.nodes[name].last }
 	if now.Sub(t.forecast) >= time.Second || len(t.names) <= 64 && slices.ContainsFunc(t.names, changed) {
@@ -71,7 +71,7 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 // observeAvailable counts the pods of the deployment that are available.
 func (t *Tracker) observeAvailable(s *cluster.Snapshot) {
 	d := s.Deployment(t.deployment)
-	if d == nil || s.Link.State != cluster.LinkLive {
+	if d == nil || t.disrupted.IsZero() || s.Link.State != cluster.LinkLive {
 		return
 	}
 	n := d.Available
@@ -83,8 +83,9 @@ func (t *Tracker) observeAvailable(s *cluster.Snapshot) {
 	}
 }
 
-// Lowest is the least number of pods of the deployment that were available since zero; nil if nobody saw it.
-func (t *Tracker) Lowest() *int { return t.lowest }
+// Lowest is the least number of pods of the deployment that were available since the first drain or power-off,
+// and when that was; nil if nobody saw it.
+func (t *Tracker) Lowest() (pods *int, since time.Time) { return t.lowest, t.disrupted }
 
 // observeNode finds the phases of a node that a Snapshot shows.
 func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {

@@ -1,6 +1,7 @@
 package phase
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -39,6 +40,7 @@ type Tracker struct {
 	failures   failures
 	off        []string // off in forecast.Outage
 	lowest     *int     // see Lowest
+	disrupted  time.Time
 }
 
 // node is a node that was switched off once: its outage, with the rows of it.
@@ -151,9 +153,13 @@ func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 		return
 	}
 	t.zero = at
+	t.Disrupted(at)
 	t.snapshot, t.atZero = s, s
 	t.waves[0].start(s, t.deployment, (*cluster.Pod).Serving)
 }
+
+// Disrupted records that the first drain or power-off begins. Only the first call counts.
+func (t *Tracker) Disrupted(at time.Time) { t.disrupted = cmp.Or(t.disrupted, at) }
 
 // Began is the first look at the cluster, if that came after zero; otherwise the zero time.
 func (t *Tracker) Began() time.Time { return t.began }
