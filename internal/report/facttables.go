@@ -100,7 +100,7 @@ func clientsTable(r *record.Record, all []Facts) section {
 		}
 		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
 		if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && c.Known == KnownAll && len(c.Windows) == 1 && c.Windows[0].From < out && c.Windows[0].To > out && c.Windows[0].To-out < endsWithin {
-			t.say(plain, fmt.Sprintf("Services sent no more requests to the lost pods from %s on; errors ended %s later.", offset(out), seconds(c.Windows[0].To-out)))
+			t.say(plain, fmt.Sprintf("Services sent no more requests to the lost pods from %s on; errors ended %s later (the last: %s).", offset(out), seconds(c.Windows[0].To-out), classes(c.last)))
 		}
 		switch {
 		case c.Failed == 0 && c.Known != KnownAll:
