@@ -105,15 +105,15 @@ func (c *causes) replaced() (names []string) {
 
 // room is the condition for new pods to have a node sooner, by the forecast and by how many waited for one; empty: all fit.
 func (c *causes) room(all []Workload) string {
-	most, known := 0, len(c.replaced()) > 0
-	if n := summaryOf(c.r).PendingForecast; n != nil {
-		most, known = n[1], true
-	}
-	waited := 0
+	n, most := summaryOf(c.r).PendingForecast, 0
+	known := n != nil || len(c.replaced()) > 0
 	for _, w := range all {
-		waited, known = waited+w.Pending, known && w.reported == ""
+		most, known = most+w.Pending, known && w.reported == ""
 	}
-	switch most = max(most, waited); {
+	if n != nil {
+		most = max(most, n[1])
+	}
+	switch {
 	case most > 0:
 		return ", if there is another worker, or room for " + text.Count(most, "more pod", "more pods")
 	case !known:
