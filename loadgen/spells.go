@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,6 +31,8 @@ type SpellChange struct {
 // every request that ends. The zero value is ready. It is safe for concurrent use.
 type Spells struct {
 	mu sync.Mutex
+	// before has those of the last minute before a spell was seen: a failure shows later than it was sent.
+	before Series
 	// Of the newest spell, which may have ended:
 	series  Series
 	all     Failures
@@ -50,7 +53,11 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 	switch {
 	case r.Class.Failed():
 		return s.failed(r, at)
-	case r.Class != ClassOK || !s.service.fails():
+	case r.Class == ClassOK && !s.service.fails():
+		s.before.Forget(r.End.Add(-recovered))
+		s.before.Note(r, at)
+		fallthrough
+	case r.Class != ClassOK:
 		return SpellChange{}, false
 	}
 	s.series.Note(r, at)
@@ -85,7 +92,7 @@ func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 
 func (s *Spells) change(kind SpellKind, at time.Time) SpellChange {
 	c := SpellChange{Kind: kind, At: at, Failures: s.all, Of: s.all.N}
-	for _, x := range s.series.rows[s.series.from(s.all.First.Truncate(time.Second)):] {
+	for _, x := range slices.Concat(s.before.rows[s.before.from(s.all.First):], s.series.rows[s.series.from(s.all.First.Truncate(time.Second)):]) {
 		if !x.At.After(s.all.Last) {
 			c.Of += x.OK
 		}

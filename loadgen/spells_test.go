@@ -127,3 +127,12 @@ func TestASpellBeginsAndEnds(t *testing.T) {
 		}
 	}
 }
+
+// A failure shows when its time limit is over: those that succeeded meanwhile count among its spell.
+func TestSuccessesBesideTheFirstFailureCount(t *testing.T) {
+	var s Spells
+	said := play(&s, 0.6, 30, 1, func(sent float64) bool { return sent == 5.6 || sent == 8.6 }, 3.5)
+	if want := []SpellKind{SpellBegins, SpellEnds}; !slices.Equal(kinds(said), want) || said[1].N != 2 || said[1].Of != 4 {
+		t.Errorf("%+v", said)
+	}
+}

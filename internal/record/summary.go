@@ -209,12 +209,13 @@ type Node struct {
 	OnProof  string `json:"on_proof"`
 }
 
-// AddStanding adds a node's machine to those that are left off or may go off, if it is one of them.
-func (s *Summary) AddStanding(node string, standing power.Standing) {
-	switch standing {
-	case power.MayGoOff:
+// AddStanding adds a node's machine to those that are left off or may go off, if it is one of them. One
+// that was seen off is not if the newest reading proves it on.
+func (s *Summary) AddStanding(node string, standing power.Standing, newest power.Reading) {
+	switch {
+	case standing == power.MayGoOff:
 		s.MayGoOff = append(s.MayGoOff, node)
-	case power.StandsOff, power.MayBeOff:
+	case standing == power.MayBeOff, standing == power.StandsOff && !newest.Proves(power.On):
 		s.LeftOff = append(s.LeftOff, node)
 	}
 }

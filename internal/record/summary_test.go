@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // TestTheSchemaIsDocumented looks for every field of events and summaries in
@@ -45,5 +47,18 @@ func TestTheSchemaIsDocumented(t *testing.T) {
 		if !strings.Contains(string(b), name) {
 			t.Errorf("docs/reference/record.md does not describe the phase %q", name)
 		}
+	}
+}
+
+// A machine that was seen off, and that its power API reports on since, is not left off.
+func TestAMachineReportedOnIsNotLeftOff(t *testing.T) {
+	var s Summary
+	on := power.Reading{State: power.On, Proof: power.Proven}
+	s.AddStanding("on", power.StandsOff, on)
+	s.AddStanding("off", power.StandsOff, power.Reading{State: power.Off, Proof: power.Proven})
+	s.AddStanding("uncertain", power.MayBeOff, on)
+	s.AddStanding("late", power.MayGoOff, on)
+	if !slices.Equal(s.LeftOff, []string{"off", "uncertain"}) || !slices.Equal(s.MayGoOff, []string{"late"}) {
+		t.Errorf("%q, %q", s.LeftOff, s.MayGoOff)
 	}
 }

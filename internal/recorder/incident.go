@@ -46,7 +46,8 @@ type incident struct {
 	sum   record.Summary
 	found record.Unplanned
 	signs []view.Event // on the timeline
-	// open are the requests of each run that were in flight when the record ended.
+	// open are the requests of each run that were in flight when the record ended, if some had been for so long that
+	// they may hang.
 	open map[int]int
 	// notices are how many there were, notified when the newest was, and tidings what they told.
 	notices  int
@@ -194,7 +195,7 @@ func (o *incident) finish(now time.Time, quiet time.Duration) {
 	var failed error
 	r.follow(r.ended.Change(func() func(loadgen.Record) { // those that end later are in flight
 		failed = r.rolling.Rest()
-		if r.opt.Load != nil {
+		if o.waiting() { // else those in flight are of the time after the record
 			o.open = record.InFlight(r.opt.Load, maps.Keys(r.loads))
 		}
 		return r.rolling.Request

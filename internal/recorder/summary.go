@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -45,7 +44,7 @@ func (o *incident) summarize(now time.Time) {
 			}
 			sum.Nodes = append(sum.Nodes, record.NodeOf(name, machine, sum.Phases, since))
 		}
-		sum.AddStanding(name, r.s.Standing(name))
+		sum.AddStanding(name, r.s.Standing(name), m.Reading)
 	}
 	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && r.opt.Names == nil { // otherwise it would contain names
 		sum.Restore = r.opt.Restore
@@ -62,8 +61,7 @@ func (o *incident) sumLoads() {
 		if x.To.IsZero() {
 			x.From, x.To = o.zero, o.sum.Ended
 		}
-		load := o.r.loads[run]
-		o.sum.AddLoad(record.Load{Step: load.Spec.Text(), Run: run, Started: new(o.offset(cmp.Or(load.At, x.From))), Ended: new(o.offset(x.To))}, x.Counts(o.open[run]), x.Window)
+		o.sum.AddLoad(record.Load{Step: o.r.loads[run].Spec.Text(), Run: run, Started: new(o.offset(x.From)), Ended: new(o.offset(x.To))}, x.Counts(o.open[run]), x.Window)
 	}
 	o.sum.Ledger.Balanced = o.sum.Ledger.Adds()
 }

@@ -17,6 +17,7 @@ type Clients struct {
 	Sent, Failed int
 	ByClass      map[loadgen.Class]int
 	First, Last  time.Time
+	last         loadgen.ByClass // those that failed in the last of these seconds
 	// Windows are the error windows of the only outage of a record (one may last over several);
 	// ErrorTime is their length, without what they have in common.
 	Windows   []record.Span
@@ -62,7 +63,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 				c.Before += failed.Sum()
 			}
 		case outageAt(all, end.Add(-1)) == i:
-			c.First, c.Last, c.Failed = cmp.Or(c.First, latest(x.At, f.began)), end, c.Failed+failed.Sum()
+			c.First, c.Last, c.last, c.Failed = cmp.Or(c.First, latest(x.At, f.began)), end, failed, c.Failed+failed.Sum()
 			for class, n := range failed {
 				c.ByClass[class] += n
 			}

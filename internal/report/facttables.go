@@ -98,18 +98,15 @@ func clientsTable(r *record.Record, all []Facts) section {
 		if c.Sent+c.Failed+c.Hung == 0 {
 			continue
 		}
-		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
+		failed, known, span := alarm(itoa(c.Failed), c.Failed > 0), windows(c.Windows), none
 		if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && c.Known == KnownAll && len(c.Windows) == 1 && c.Windows[0].From < out && c.Windows[0].To > out && c.Windows[0].To-out < endsWithin {
-			t.say(plain, fmt.Sprintf("Services sent no more requests to the lost pods from %s on; errors ended %s later.", offset(out), seconds(c.Windows[0].To-out)))
+			t.say(plain, fmt.Sprintf("Services sent no more requests to the lost pods from %s on; errors ended %s later (the last: %s).", offset(out), seconds(c.Windows[0].To-out), classes(c.last)))
 		}
 		switch {
 		case c.Failed == 0 && c.Known != KnownAll:
 			failed.Text = "none known"
 		case c.Known == KnownLeast:
 			failed.Text = "at least " + failed.Text
-		}
-		if c.Failed > 0 {
-			failed.Tone = bad
 		}
 		if c.Outside > 0 || len(c.Windows) == 0 && c.Failed > 0 { // else the windows say when, more precisely than by the second
 			span = instant(r, c.First) + " – " + instant(r, c.Last)

@@ -91,7 +91,7 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		if hangs := strings.Contains(advice, "of default/database come") && strings.Contains(advice, cluster.TaintOutOfService); hangs != (c.deleted > 0) {
 			t.Errorf("%s: %q", name, advice)
 		}
-		if kept := strings.HasPrefix(advice, "New pods of default/web and default/web-gpu come before the node is back if they tolerate"); kept != (c.deleted == 0) {
+		if kept := strings.HasPrefix(advice, "With shorter tolerationSeconds for its taints, new pods of default/web and default/web-gpu come before the node is back, if other nodes have room."); kept != (c.deleted == 0) {
 			t.Errorf("%s: %q", name, advice)
 		}
 	}

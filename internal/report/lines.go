@@ -5,17 +5,15 @@ import (
 	"math"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 )
 
 // Lines tells a summary as plain lines, without colours or control characters: the verdict with its
 // reasons, the expectations, forecast against observed, and the ledger. Its tables fit a terminal of width
 // columns; who prints its sentences breaks them. Width 0: nobody sees it on a terminal, and each row is one line.
 func Lines(s *record.Summary, width int) []string {
-	var out []string
+	out := text.Each(loud(s), func(l cell) string { return "! " + l.Text })
 	add := func(indent, line string) { out = append(out, indent+line) }
-	for _, l := range loud(s) {
-		add("", "! "+l.Text)
-	}
 	title := judged(s).Text + "  " + clean(s.Name)
 	if s.Pace != "" {
 		title += " (" + clean(s.Pace) + " pace)"
@@ -32,12 +30,8 @@ func Lines(s *record.Summary, width int) []string {
 			add("  ", x.Text)
 		}
 	}
-	out = append(out, "")
-	add("", equation(s.Ledger).Text)
-	for _, b := range blindOf(s).Items {
-		add("", b.Text)
-	}
-	return out
+	out = append(out, "", equation(s.Ledger).Text)
+	return append(out, text.Each(blindOf(s).Items, func(b cell) string { return b.Text })...)
 }
 
 // phaseLines are the phases as the terminal shows them, with their notes below.

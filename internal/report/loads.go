@@ -23,17 +23,13 @@ func loadOf(s *record.Summary) section {
 	t.figures("error window", "failed later", "failed, sent after detection", "hung")
 	for _, l := range s.Load {
 		after := given(l.FailedAfterDetection, func(n *[2]int) string { return text.Range(*n) })
-		failed := cell{Text: itoa(l.Failed)}
-		if l.Failed > 0 {
-			failed.Tone = bad
-		}
 		served, queued := itoa(l.PeakServed), itoa(l.PeakQueued)
 		if l.PeakServed+l.PeakQueued == 0 && l.OK > 0 { // nobody counted them
 			served, queued = none, none
 		}
-		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
+		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, alarm(itoa(l.Failed), l.Failed > 0), classes(l.FailedByClass),
 			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
-			windows(l.ErrorWindows), later(l.LaterFailures), after, some(l.HungUntilEnded()))
+			windows(l.ErrorWindows), given(l.LaterFailures, func(s *record.Span) string { return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To)) }), after, some(l.HungUntilEnded()))
 	}
 	return t
 }
@@ -41,11 +37,6 @@ func loadOf(s *record.Summary) section {
 // windows formats error windows, separated by commas.
 func windows(all []record.Span) string {
 	return orNone(strings.Join(text.Each(all, func(w record.Span) string { return window(w.From, w.To) }), ", "))
-}
-
-// later formats the number of later failures and their period.
-func later(s *record.Span) string {
-	return given(s, func(s *record.Span) string { return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To)) })
 }
 
 // window writes the span between two moments.
@@ -85,8 +76,4 @@ func equation(l record.Ledger) cell {
 	default:
 		return cell{text + ": balanced", good}
 	}
-}
-
-func ledgerOf(s *record.Summary) section {
-	return section{ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}
 }

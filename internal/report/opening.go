@@ -33,9 +33,11 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
 		add(whatOf(r, f), f.Clients.text(), beforeOf(f), podsOf(r, f), still(r, f.Nodes))
-		for i, w := range f.Workloads {
-			if (i < 2 || w.Lowest == 0 && i < workloadsMost || w.Key == r.Deployment()) && w.Why != "" && w.lost() > 0 {
-				add("Why pods of " + clean(w.Key.String()) + " were missing: " + w.Why)
+		lost := slices.DeleteFunc(slices.Clone(f.Workloads), func(w Workload) bool { return w.Why == "" || w.lost() == 0 })
+		lost = lost[:min(len(lost), workloadsMost)]
+		for i, w := range lost {
+			if i == slices.IndexFunc(lost, func(x Workload) bool { return x.Why == w.Why }) {
+				add("Why pods of " + text.List(withFate(lost, w.Why)) + " were missing: " + w.Why)
 			}
 		}
 	}
@@ -150,18 +152,21 @@ func requestsIn(r *record.Record, hung int) (said []string) {
 			l.Add(r.Runs[i].Totals.Counts())
 		}
 	}
-	if sent, ended := l.Scheduled-l.NotSent(), l.OK+l.Failed+l.Unsent; sent > 0 {
-		end := ""
-		switch {
-		case ended < l.Scheduled:
-			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", l.Scheduled-ended)
-			if hung > 0 {
-				end += fmt.Sprintf(" (%d hung until lightsout ended %s)", hung, text.Noun(hung, "it", "them"))
-			}
-		case l.Balanced:
-			end = "no request was lost: each has an answer or an error in the record"
+	if sent, ended := l.Scheduled-l.NotSent(), l.OK+l.Failed+l.Cancelled+l.Unsent; sent > 0 {
+		cancelled, end, other := "", "", ""
+		if l.Cancelled > 0 {
+			cancelled, other = fmt.Sprintf("lightsout cancelled %d of them when the load ended", l.Cancelled), "other "
 		}
-		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+targetOf(r)+since, end)
+		if hung > 0 {
+			cancelled += fmt.Sprintf(" (%d had hung)", hung)
+		}
+		switch open := l.Scheduled - ended; {
+		case open > 0:
+			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", open)
+		case l.Balanced:
+			end = "no " + other + "request was lost: each has an answer or an error in the record"
+		}
+		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+targetOf(r)+since, cancelled, end)
 	}
 	if n := l.NotSent(); n > 0 {
 		said = append(said, "lightsout did not send "+text.Count(n, "request that was due", "requests that were due")+": whether the service would have answered is unknown, and "+record.RequestsFile+" has the reasons")

@@ -88,13 +88,13 @@ func (p *page) fromSummary(r *record.Record) {
 	began := "began"
 	if s.Unplanned != nil {
 		began = "noticed"
-		p.Why = slices.Insert(p.Why, 0, severityMeans(s.Unplanned))
+		p.Why = slices.Insert(p.Why, 0, p.Verdict.Text+", because "+cmp.Or(severityOf(s.Unplanned).means, clean(s.Unplanned.Why)+": what clients noticed is unknown"))
 	}
 	p.fact(began, utc(s.Started))
 	p.zero(r, s.Zero)
 	p.fact("the record ended", utc(s.Ended))
 	p.fact("took", lengthOf(s))
-	p.Sections = []section{phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s)}
+	p.Sections = []section{phasesOf(r), loadOf(s), answersOf(r), {ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}, blindOf(s), forecastOf(s), settingsOf(s)}
 	if s.Unplanned != nil {
 		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
 	} else {

@@ -115,12 +115,17 @@ func terminalLines(s *record.Summary, width int) (out []string) {
 func TestJUnitHasACaseForEachExpectation(t *testing.T) {
 	s := mdxRecord().Summary
 	s.Verdict, s.Expectations[1].OK, s.Expectations[2].OK, s.Expectations[2].Unobserved = view.Fail, false, false, true
+	s.Why = []string{"peak served", "pending"}
 	b, err := JUnit("mdx", s, errors.New("it failed"))
 	got := string(b)
-	for _, want := range []string{fmt.Sprintf(`<testsuite name="mdx" tests="%d" failures="2" errors="1" time="%v">`, 1+len(s.Expectations), s.Ended.Sub(s.Started).Seconds()), `name="peak served of &#34;during&#34;" time="0">`, `<failure message="wanted 8, got 8">`, `<error message="wanted 4, got 4">`} {
+	for _, want := range []string{fmt.Sprintf(`<testsuite name="mdx" tests="%d" failures="1" errors="1" time="%v">`, 1+len(s.Expectations), s.Ended.Sub(s.Started).Seconds()), `name="peak served of &#34;during&#34;" time="0">`, `<failure message="wanted 8, got 8">`, `<error message="wanted 4, got 4">`} {
 		if err != nil || !strings.Contains(got, want) {
 			t.Errorf("%v: no %s in\n%s", err, want, got)
 		}
+	}
+	s.Why = append(s.Why, "step failed") // a reason of its own
+	if b, err := JUnit("mdx", s, errors.New("it failed")); err != nil || !strings.Contains(string(b), `failures="2" errors="1"`) {
+		t.Errorf("%v: %s", err, b)
 	}
 }
 

@@ -96,12 +96,6 @@ func skewOf(s *record.Summary) section {
 func machinesOf(s *record.Summary) section {
 	t := section{ID: "machines", Title: "Machines that were switched", Nothing: cell{Text: "None."}}
 	t.columns("node", "machine", "proof of off", "proof of on", "at the end")
-	proof := func(text string) cell {
-		if text == "" || text == "none" {
-			return cell{"none", bad}
-		}
-		return cell{Text: text}
-	}
 	for _, n := range s.Nodes {
 		end := cell{"on", good}
 		switch {
@@ -109,10 +103,10 @@ func machinesOf(s *record.Summary) section {
 			end = cell{"STILL OFF", bad}
 		case slices.Contains(s.MayGoOff, n.Name):
 			end = cell{"on, but may still go off", warning}
-		case n.OnProof == "" || n.OnProof == "none":
+		case n.OnProof == "none":
 			end = cell{"unknown", warning}
 		}
-		t.row(n.Name, n.Machine, proof(n.OffProof), proof(n.OnProof), end)
+		t.row(n.Name, n.Machine, alarm(n.OffProof, n.OffProof == "none"), alarm(n.OnProof, n.OnProof == "none"), end)
 	}
 	return t
 }

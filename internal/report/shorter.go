@@ -69,14 +69,14 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	}
 	for _, fate := range []string{hangs, kept, awaits, stays} {
 		if names := withFate(worst, fate); len(names) > 0 {
-			t.Items = append(t.Items, cell{Text: fmt.Sprintf(advices[fate], text.List(few(names, "more")))})
+			t.Items = append(t.Items, cell{Text: fmt.Sprintf(advices[fate], text.List(few(names, "more"))) + map[string]string{kept: c.room(worst)}[fate] + "."})
 		}
 	}
 	nodes := slices.DeleteFunc(slices.Clone(all[0].Nodes), func(n NodeFacts) bool { // shut down without a drain
 		return n.Cause != causeShutdown || n.drained.Before(n.From) || c.shutdowns[n.Node]
 	})
 	if len(nodes) > 0 && len(movable) > 0 && movable[0].lost() > 0 {
-		t.Items = append(t.Items, cell{Text: "Drain " + named(nodes) + " before the shutdown: new pods of " + clean(movable[0].Key.String()) + " then come while the node still runs, where others have room. " +
+		t.Items = append(t.Items, cell{Text: "Drain " + named(nodes) + " before the shutdown: new pods of " + clean(movable[0].Key.String()) + " then come while the node still runs" + c.room(worst) + ". " +
 			"With " + shutdownGrace + " in the kubelet's configuration, Services learn of a shutdown at once."})
 	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
@@ -103,6 +103,25 @@ func (c *causes) replaced() (names []string) {
 	return names
 }
 
+// room is the condition for new pods to have a node sooner, by the forecast and by how many waited for one; empty: all fit.
+func (c *causes) room(all []Workload) string {
+	n, most := summaryOf(c.r).PendingForecast, 0
+	known := n != nil || len(c.replaced()) > 0
+	for _, w := range all {
+		most, known = most+w.Pending, known && w.reported == ""
+	}
+	if n != nil {
+		most = max(most, n[1])
+	}
+	switch {
+	case most > 0:
+		return ", if there is another worker, or room for " + text.Count(most, "more pod", "more pods")
+	case !known:
+		return ", if other nodes have room"
+	}
+	return ""
+}
+
 func availableOf(workloads []string) string {
 	return "all pods of " + strings.Join(few(workloads, "more"), ", ") + " are available on other nodes"
 }
@@ -110,10 +129,10 @@ func availableOf(workloads []string) string {
 // advices say what to do about workloads whose lost pods had a fate.
 var advices = map[string]string{
 	hangs: "New pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
-		cluster.TaintOutOfService + ": unless their volumes keep them on it.",
-	kept:   "New pods of %s come before the node is back if they tolerate its taints for less time, and if other nodes have room.",
-	stays:  "The volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down.",
-	awaits: "The pods of %s waited for their tolerationSeconds when the record ended: what less would have given was not seen.",
+		cluster.TaintOutOfService + ": unless their volumes keep them on it",
+	kept:   "With shorter tolerationSeconds for its taints, new pods of %s come before the node is back",
+	stays:  "The volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down",
+	awaits: "The pods of %s waited for their tolerationSeconds when the record ended: what less would have given was not seen",
 }
 
 // withFate names the workloads whose lost pods had a fate. A StatefulSet gets no new pods sooner by deleting old ones.

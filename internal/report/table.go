@@ -86,6 +86,9 @@ func (s *section) figures(names ...string) {
 // row adds a row; its cells are strings, ints or cells.
 func (s *section) row(values ...any) { s.Rows = append(s.Rows, text.Each(values, cellOf)) }
 
+// alarm is a cell that is bad on a condition.
+func alarm(s string, on bool) cell { return cell{s, map[bool]tone{true: bad}[on]} }
+
 // plainCell is a cell with a text of a record.
 func plainCell(s string) cell { return cell{Text: clean(s)} }
 

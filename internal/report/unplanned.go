@@ -129,12 +129,6 @@ func judged(s *record.Summary) cell {
 	return severityOf(s.Unplanned).word
 }
 
-// severityMeans explains the severity of a recorded outage.
-func severityMeans(u *record.Unplanned) string {
-	s := severityOf(u)
-	return s.word.Text + ", because " + cmp.Or(s.means, clean(u.Why)+": what clients noticed is unknown")
-}
-
 // zeroOf names the zero of the clock.
 func zeroOf(r *record.Record) string {
 	if all := SignsIn(r); len(all) > 0 {

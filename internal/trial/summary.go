@@ -31,7 +31,7 @@ func summarize(r *run) *record.Summary {
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.NodeOf(n.name, n.machine, sum.Phases, n.on))
-		sum.AddStanding(n.name, r.s.Standing(n.name))
+		sum.AddStanding(n.name, r.s.Standing(n.name), r.s.Machine(n.name).Reading)
 	}
 	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && r.t.opt.Names == nil { // otherwise it would contain names
 		sum.Restore = r.t.opt.Restore

@@ -246,6 +246,6 @@ func (t *Tracker) isRestored(s *cluster.Snapshot) bool {
 	}
 	return !slices.ContainsFunc(t.names, func(name string) bool {
 		n := t.nodes[name]
-		return !n.up() || isDown(t, name) && (n.on().IsZero() || !n.rows.seen(view.PhaseReady))
+		return !n.up() || isDown(t, name) && !n.rows.seen(view.PhaseReady)
 	})
 }
