@@ -85,16 +85,12 @@ func (f *Forecast) count() Hits {
 		h.Unread = "impact unknown: " + why
 	}
 	h.countUnwatched(f)
-	impacts := map[cluster.Key]*Impact{}
-	for _, name := range slices.Concat(f.drained, text.Each(f.Nodes, func(n Node) string { return n.Node })) {
-		for _, p := range f.s.PodsOn(name) {
-			if p.Finished() || !p.Gone.IsZero() || p.Drained() && slices.Contains(f.emptied, name) {
-				continue
-			}
+	nodes, already := text.Each(f.Nodes, func(n Node) string { return n.Node }), text.Each(f.already, func(n *cluster.Node) string { return n.Name })
+	for _, name := range slices.Concat(f.drained, nodes) {
+		for _, p := range stopping(f.s, name, f.emptied) {
 			switch {
 			case f.drained == nil:
 				h.lose(p)
-				countPod(f.s, impacts, p)
 			case !p.Drained():
 				h.lose(p)
 				continue
@@ -104,17 +100,13 @@ func (f *Forecast) count() Hits {
 			h.Pods++
 		}
 	}
-	for _, n := range f.already {
-		f.alreadyDown(&h, impacts, n)
-	}
-	for _, im := range impacts {
-		im.AvailableAfter = max(0, im.AvailableAfter)
-		im.CapacityAfter = max(0, im.CapacityAfter)
-		im.BelowMinimum = im.AvailableAfter < min(im.Minimum, im.AvailableBefore)
-		h.Deployments = append(h.Deployments, *im)
-	}
-	last := map[bool]int{true: 1}
-	slices.SortFunc(h.Deployments, func(a, b Impact) int { return cmp.Or(last[a.already()]-last[b.already()], a.Key.Compare(b.Key)) })
+	h.Already = slices.DeleteFunc(slices.Clone(already), func(name string) bool {
+		return !slices.ContainsFunc(stopping(f.s, name, f.emptied), func(p *cluster.Pod) bool {
+			_, evicted := p.Evictable(cluster.TaintUnreachable)
+			return evicted && p.Deleting.IsZero()
+		})
+	})
+	h.Deployments = Impacts(f.s, nodes, already, f.emptied)
 	h.ReadyWorkersLeft = survivors(f.s, f.away)
 	stay, _ := f.Staying()
 	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay, Drained: slices.Concat(f.drained, f.emptied)})
@@ -125,27 +117,42 @@ func (f *Forecast) count() Hits {
 	return h
 }
 
-// alreadyDown takes a node into account that is down already: its pods need a place, and
-// those that the API server still calls ready serve nobody.
-func (f *Forecast) alreadyDown(h *Hits, impacts map[cluster.Key]*Impact, n *cluster.Node) {
-	moves := false
-	for _, p := range f.s.PodsOn(n.Name) {
-		if p.Finished() || !p.Gone.IsZero() || p.Drained() && slices.Contains(f.emptied, n.Name) {
-			continue
+// stopping are the pods on a node that have not ended, without those that a drain has moved.
+func stopping(s *cluster.Snapshot, node string, emptied []string) []*cluster.Pod {
+	return slices.DeleteFunc(slices.Clone(s.PodsOn(node)), func(p *cluster.Pod) bool {
+		return p.Finished() || !p.Gone.IsZero() || p.Drained() && slices.Contains(emptied, node)
+	})
+}
+
+// Impacts are what the loss of nodes leaves, until pods are replaced, of the deployments with pods on them, as Hits.Deployments has
+// them. Pods of nodes that are down already serve nobody, also those that the API server still calls ready; emptied nodes were drained before.
+func Impacts(s *cluster.Snapshot, nodes, already, emptied []string) (out []Impact) {
+	impacts := map[cluster.Key]*Impact{}
+	for _, name := range nodes {
+		for _, p := range stopping(s, name, emptied) {
+			countPod(s, impacts, p)
 		}
-		_, evicted := p.Evictable(cluster.TaintUnreachable)
-		moves = moves || evicted && p.Deleting.IsZero()
-		im := impacts[cluster.Key{Namespace: p.Namespace, Name: p.Deployment}]
-		if im == nil || !p.Serving() {
-			continue
+	}
+	for _, name := range already {
+		for _, p := range stopping(s, name, emptied) {
+			im := impacts[cluster.Key{Namespace: p.Namespace, Name: p.Deployment}]
+			if im == nil || !p.Serving() {
+				continue
+			}
+			im.AvailableBefore, im.AvailableAfter = max(0, im.AvailableBefore-1), im.AvailableAfter-1
+			limit := slots(im.Knative, p)
+			im.CapacityBefore, im.CapacityAfter = max(0, im.CapacityBefore-limit), im.CapacityAfter-limit
 		}
-		im.AvailableBefore, im.AvailableAfter = max(0, im.AvailableBefore-1), im.AvailableAfter-1
-		limit := slots(im.Knative, p)
-		im.CapacityBefore, im.CapacityAfter = max(0, im.CapacityBefore-limit), im.CapacityAfter-limit
 	}
-	if moves {
-		h.Already = append(h.Already, n.Name)
+	for _, im := range impacts {
+		im.AvailableAfter = max(0, im.AvailableAfter)
+		im.CapacityAfter = max(0, im.CapacityAfter)
+		im.BelowMinimum = im.AvailableAfter < min(im.Minimum, im.AvailableBefore)
+		out = append(out, *im)
 	}
+	last := map[bool]int{true: 1}
+	slices.SortFunc(out, func(a, b Impact) int { return cmp.Or(last[a.already()]-last[b.already()], a.Key.Compare(b.Key)) })
+	return out
 }
 
 // Staying names the nodes that are down and of which the control plane evicts no pod, with the
