@@ -123,7 +123,7 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 	}
 	for _, l := range r.Losses {
 		if len(l.Broken) > 0 {
-			return fmt.Errorf("the loss of %s leaves too little: %s", l.Name, l.Broken[0])
+			return fmt.Errorf("the loss of %s leaves too little: %s", l.Title(), l.Broken[0])
 		}
 	}
 	if why := r.Unmet(q.require); q.require != "" && why != "" {

@@ -28,6 +28,7 @@ type asker struct {
 	// changed asks about the cluster after a change, by change.String.
 	changed  map[string]*asker
 	requests map[cluster.Key]corev1.ResourceList // of a pod of each workload
+	allowed  map[cluster.Key]int                 // place.Allowed of its pods
 	// ruled: the loss of a pair may stop evictions.
 	ruled bool
 	// mapped: a heat map shows the pairs.
@@ -40,7 +41,7 @@ type asker struct {
 // newAsker returns an asker for a cluster whose nodes the report lists; after a change, of rules or room or in the Snapshot, pods
 // that waited before land.
 func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy, before *place.World) *asker {
-	a := asker{w: place.New(s), s: s, q: q, r: r, down: forecast.Down(s, q.Off), held: map[string]bool{}, mapped: len(r.Names) <= MapMost, changed: map[string]*asker{}}
+	a := asker{w: place.New(s), s: s, q: q, r: r, down: forecast.Down(s, q.Off), held: map[string]bool{}, mapped: len(r.Names) <= MapMost, changed: map[string]*asker{}, allowed: map[cluster.Key]int{}}
 	a.w.Loose, a.w.Roomy, a.requests = maps.Clone(m.loose), m.Room != nil, a.w.Requests()
 	if before != nil {
 		a.w.Settle(a.down, before)
@@ -101,6 +102,9 @@ func (a *asker) ask(l *Loss, orders int) {
 	if len(stay) == 0 && !slices.ContainsFunc(nodes, func(n string) bool { return a.held[n] }) {
 		left, fits := a.w.Fits(nodes...)
 		if fits && left == 0 {
+			if l.Sort != Pair || a.mapped {
+				a.until(l)
+			}
 			return
 		}
 		if fits && l.Sort == Pair && !a.mapped { // the survey shows only how many such pairs there are
@@ -117,6 +121,7 @@ func (a *asker) ask(l *Loss, orders int) {
 	l.Losses = o.Losses.Each(place.Range.Minus, before.Losses.Each(place.Range.Minus, gained))
 	l.Preempted = o.Victims.Minus(before.Victims)
 	a.judge(l, o, before)
+	a.until(l)
 	l.Held = headless != "" || len(stay) > 0 && l.counts.Stuck.High > 0
 }
 
@@ -147,7 +152,7 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 			w.Min = &least
 		}
 		was := before.Of(w.Key)
-		w.Waiting = was.Pending.High
+		w.Waiting, w.least = was.Pending.High, w.After.Low
 		if !w.enough() {
 			others = others.Each(place.Range.Plus, w.Losses.Each(place.Range.Minus, was.Losses))
 		}
@@ -174,6 +179,34 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Or(homeless(b)-homeless(a), cmp.Compare(share(a), share(b))) })
 	for _, b := range o.Budgets {
 		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
+	}
+}
+
+// until lists the deployments that have too few pods left until these are replaced.
+func (a *asker) until(l *Loss) {
+	nodes := slices.DeleteFunc(slices.Clone(l.Nodes), a.r.isDown)
+	for _, d := range forecast.Impacts(a.s, nodes, a.down, nil) {
+		left, lost, least := d.AvailableAfter, d.AvailableBefore-d.AvailableAfter, a.q.Min[d.Key]
+		if lost == 0 {
+			continue
+		}
+		if k := slices.IndexFunc(l.Workloads, func(w Workload) bool { return w.Key == d.Key }); k >= 0 {
+			w := &l.Workloads[k]
+			if w.least <= left {
+				continue
+			}
+			w.least = left
+		}
+		if _, known := a.allowed[d.Key]; !known {
+			a.allowed[d.Key] = place.Allowed(a.s, a.s.PodsOf(d.Key)[0])
+		}
+		if left >= max(1, least) && lost <= a.allowed[d.Key] {
+			continue
+		}
+		l.Until = append(l.Until, Left{d.Key, left, d.Wanted})
+		if left < least {
+			l.Broken = append(l.Broken, fmt.Sprintf("%s: %d left until replaced, fewer than %d", d.Key, left, least))
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
@@ -25,27 +26,31 @@ func (s *some) add(l *Loss) {
 	s.n, s.losses = s.n+1, append(s.losses, l)
 }
 
-// ends warns that pods may be preempted in some of the losses, if the cluster can spare them.
-func ends(losses ...*Loss) string {
-	var victims []string
-	n := 0
+// warned says what happens in some of the losses, if the cluster can spare them: deployments have too few pods until these are
+// replaced, and pods may be preempted.
+func warned(losses ...*Loss) string {
+	return warning(losses, "", "until replaced", func(l *Loss) []string { return text.Each(l.Until, Left.String) }) +
+		warning(losses, "pods of ", "may end", func(l *Loss) []string {
+			return text.Each(l.Victims, func(v place.Victim) string { return v.Workload.String() })
+		})
+}
+
+func warning(losses []*Loss, of, does string, what func(*Loss) []string) string {
+	var who, where []string
 	for _, l := range losses {
-		if l.TooMuch() || len(l.Victims) == 0 {
-			continue
-		}
-		n++
-		for _, v := range l.Victims {
-			victims = append(victims, v.Workload.String())
+		if these := what(l); len(these) > 0 && !l.TooMuch() {
+			who, where = append(who, these...), append(where, l.Title())
 		}
 	}
-	where := ""
-	if n < len(losses) {
-		where = fmt.Sprintf("for %d of them, ", n)
-	}
-	if n == 0 {
+	in := ""
+	if n := len(where); n == 0 {
 		return ""
+	} else if n < len(losses) && n > 3 {
+		in = fmt.Sprintf("for %d of them, ", n)
+	} else if n < len(losses) {
+		in = "for " + text.List(where) + ", "
 	}
-	return " (" + where + "pods of " + briefly(victims) + " may end)"
+	return " (" + in + of + briefly(who) + " " + does + ")"
 }
 
 // briefly lists workloads, or counts more than three.
@@ -106,24 +111,40 @@ func (a *answer) text(s some) string {
 	}
 	switch {
 	case all && a.tooMuch.n == 0:
-		return "any " + a.sort + ends(s.losses...)
+		return "any " + a.sort + warned(s.losses...)
 	case a.sort == Pair && all:
 		return fmt.Sprintf("all %d pairs", s.n)
 	case len(s.losses) != s.n || s.n > namedMost:
-		return fmt.Sprintf("%d of %d %s", s.n, a.all, many) + ends(s.losses...)
+		return fmt.Sprintf("%d of %d %s", s.n, a.all, many) + warned(s.losses...)
 	}
-	names := text.Each(s.losses, func(l *Loss) string { return l.Name + ends(l) })
+	names := text.Each(s.losses, func(l *Loss) string { return l.Name + warned(l) })
 	if a.sort == Node {
 		return text.List(names)
 	}
 	return text.Noun(s.n, a.sort, many) + " " + text.List(names)
 }
 
-// condition is what must be acceptable before the cluster spares the partial losses.
-func (a *answer) condition() string {
+// conditions are the partial losses, each with what must be acceptable before the cluster spares it; with more than namedMost
+// different conditions, all have one.
+func (a *answer) conditions() (out []string) {
+	var groups []some
+	for _, l := range a.partial.losses {
+		i := slices.IndexFunc(groups, func(g some) bool { return condition(g.losses[0]) == condition(l) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, some{})
+		}
+		groups[i].add(l)
+	}
+	if len(a.partial.losses) < a.partial.n || len(groups) > namedMost {
+		groups = []some{a.partial}
+	}
+	return text.Each(groups, func(g some) string { return a.text(g) + condition(g.losses...) })
+}
+
+func condition(losses ...*Loss) string {
 	var who []string
 	may := "wait"
-	for _, l := range a.partial.losses {
+	for _, l := range losses {
 		if l.unreplaced().High > 0 {
 			may = "lack pods"
 		}
@@ -145,10 +166,10 @@ func (r *Report) Spare() string {
 	var parts []string
 	for _, a := range r.answers() {
 		if a.free.n > 0 {
-			parts = append(parts, a.text(a.free)+r.oneNode(a, a.free))
+			parts = append(parts, a.text(a.free))
 		}
 		if a.partial.n > 0 {
-			parts = append(parts, a.text(a.partial)+a.condition()+r.oneNode(a, a.partial))
+			parts = append(parts, a.conditions()...)
 		}
 	}
 	can := "Can spare, one at a time: " + strings.Join(parts, "; ")
@@ -159,23 +180,6 @@ func (r *Report) Spare() string {
 		can += fmt.Sprintf(" (not counted: %s of %s, which %s for a node already)", text.Count(r.Waiting, "pod", "pods"), briefly(r.waiting), text.Noun(r.Waiting, "waits", "wait"))
 	}
 	return can
-}
-
-// oneNode warns that some of these nodes have all pods of a deployment, which is down until they are replaced.
-func (r *Report) oneNode(a answer, s some) string {
-	if a.sort != Node {
-		return ""
-	}
-	var who []string
-	for _, one := range r.OneNode {
-		if slices.ContainsFunc(s.losses, func(l *Loss) bool { return l.Name == one.Node }) {
-			who = append(who, one.Deployment.String())
-		}
-	}
-	if len(who) == 0 {
-		return ""
-	}
-	return ", but " + briefly(who) + text.Noun(len(who), " has", " have") + " all pods on one node"
 }
 
 // cantSpare names what the cluster can't spare of these sorts; none: of any. It is empty if it can spare all.

@@ -10,7 +10,7 @@ import (
 	"lightsout/internal/text"
 )
 
-// A survey looks for a remedy for so many losses of one sort, and a terminal shows so many.
+// A survey searches for a remedy of so many losses of one sort, and a terminal shows so many.
 const (
 	remediesTried = 50
 	remediesMost  = 3
@@ -20,12 +20,13 @@ const (
 // fewest pods; of each sort at most so many. Losses with one remedy share a line.
 func (r *Report) more(most int) (lines []string) {
 	who, sum := map[string][]string{}, map[string]int{}
-	var all, none []string // the remedies, and what has none
+	var all, none, unasked []string // the remedies, what has none, and what was not asked for one
 	hidden := 0
 	for _, a := range r.answers() {
-		groups := map[string]some{}
+		groups, rest := map[string]some{}, some{}
 		for _, l := range a.tooMuch.losses {
 			if l.ToSpare == nil {
+				rest.add(l)
 				continue
 			}
 			what := r.remedy(l)
@@ -35,6 +36,9 @@ func (r *Report) more(most int) (lines []string) {
 		}
 		if g := groups[""]; g.n > 0 {
 			none = append(none, a.text(g))
+		}
+		if rest.n > 0 {
+			unasked = append(unasked, a.text(rest))
 		}
 		delete(groups, "")
 		hidden += max(0, len(groups)-most)
@@ -59,27 +63,36 @@ func (r *Report) more(most int) (lines []string) {
 	if none != nil {
 		lines = append(lines, "No change was found that spares "+strings.Join(none, "; "))
 	}
+	if unasked != nil {
+		lines = append(lines, "lightsout did not look for a change that spares "+strings.Join(unasked, "; "))
+	}
 	return lines
 }
 
 // remedy is what lets the cluster spare the nodes; or for which minimums it can spare them as it is.
 func (r *Report) remedy(l *Loss) string {
-	ways := slices.Concat(
-		text.Each(l.ToSpare.Up, func(n string) string {
-			return map[bool]string{true: "bring back ", false: "uncordon "}[r.isDown(n)] + n
-		}),
+	var ways []string
+	for i, does := range []string{"bring back ", "uncordon "} {
+		nodes := slices.DeleteFunc(slices.Clone(l.ToSpare.Up), func(n string) bool { return r.isDown(n) != (i == 0) })
+		ways = append(ways, text.Each(nodes[:min(1, len(nodes))], func(string) string { return does + text.List(nodes) })...)
+	}
+	ways = slices.Concat(ways,
 		text.Each(l.ToSpare.Add, func(n string) string { return "one more node like " + n }),
 		text.Each(l.ToSpare.Loosen, func(rules string) string { return "loosen the " + rules + " (room alone does not help)" }))
 	if len(l.ToSpare.Room) > 0 {
 		ways = append(ways, "room for "+text.List(l.ToSpare.Room))
 	}
-	if len(ways) == 0 && l.harm() == len(l.Budgets) {
-		ways = append(ways, "lower what the budget requires ("+strings.Join(l.Budgets, "; ")+")")
+	if len(l.ToSpare.Lower) > 0 {
+		ways = append(ways, "lower what the budget requires ("+strings.Join(l.ToSpare.Lower, "; ")+")")
+	}
+	how := text.List(ways)
+	if n := len(ways) - 1; strings.Contains(strings.Join(ways[:max(0, n)], ""), " and ") {
+		how = strings.Join(ways, ", and ")
 	}
 	if len(l.ToSpare.Min) > 0 {
-		ways = []string{strings.TrimPrefix(text.List(ways)+"; or fewer pods are enough (--min "+strings.Join(l.ToSpare.Min, " --min ")+")", "; or ")}
+		how = strings.TrimPrefix(how+"; or fewer pods are enough (--min "+strings.Join(l.ToSpare.Min, " --min ")+")", "; or ")
 	}
-	return text.List(ways)
+	return how
 }
 
 // fewer are the values of --min with which the cluster can spare the nodes as it is, if each workload keeps a pod.
@@ -87,7 +100,7 @@ func (l *Loss) fewer() (enough []string) {
 	some := !l.Held && l.counts.Missing.High+len(l.Broken)+len(l.Budgets) == 0
 	for _, w := range l.Workloads {
 		if !w.enough() && w.Homeless().High > 0 {
-			enough, some = append(enough, fmt.Sprintf("%s=%d", w.Key, w.After.Low)), some && w.After.Low > 0
+			enough, some = append(enough, fmt.Sprintf("%s=%d", w.Key, w.least)), some && w.least > 0
 		}
 	}
 	return map[bool][]string{true: enough}[some]

@@ -22,6 +22,8 @@ type Remedy struct {
 	// Loosen names rules of workloads, and Room who needs how much of it.
 	Loosen []string `json:"loosen,omitempty"`
 	Room   []string `json:"room,omitempty"`
+	// Lower names what disruption budgets require too much of even then.
+	Lower []string `json:"lower,omitempty"`
 	// Min has values of --min, NAMESPACE/NAME=N: with so few pods the cluster can spare the nodes without any of these changes.
 	Min []string `json:"min,omitempty"`
 
@@ -29,7 +31,7 @@ type Remedy struct {
 }
 
 // news is how many changes go beyond nodes that are there already.
-func (m *Remedy) news() int { return len(m.Add) + len(m.Loosen) + len(m.Room) }
+func (m *Remedy) news() int { return len(m.Add) + len(m.Loosen) + len(m.Room) + len(m.Lower) }
 
 // after asks about the cluster after a change; with Room, each node has room for any pod.
 func (a *asker) after(m Remedy) *asker {
@@ -84,14 +86,63 @@ func (l *Loss) harm() int {
 	return l.counts.Pending.High + l.counts.Missing.High + len(l.Broken) + len(l.Budgets) + map[bool]int{true: 1}[l.Held]
 }
 
+// remedies looks for a change for each of these losses of one sort, the worst first: one that spares another loss, which lacks
+// the same, if it spares this one as well. It searches for remediesTried of them, and looks at ten times as many.
+func (a *asker) remedies(losses []*Loss) {
+	slices.SortStableFunc(losses, func(a, b *Loss) int { return b.harm() - a.harm() })
+	known, searches := map[string][]Remedy{}, 0
+	for _, l := range losses[:min(len(losses), 10*remediesTried)] {
+		what := fmt.Sprint(a.lack(l), text.Each(l.homeless(), func(w Workload) []string { return w.Rules }), l.counts.Missing, l.Broken, l.Budgets, l.Held)
+		k := slices.IndexFunc(known[what], func(m Remedy) bool { return a.spares(m, l) })
+		if k < 0 {
+			if searches == remediesTried {
+				continue
+			}
+			searches++
+			k, known[what] = len(known[what]), append(known[what], a.remedy(l))
+		}
+		m := known[what][k]
+		m.Min = l.fewer()
+		l.ToSpare = &m
+	}
+}
+
+// spares reports whether a change that spares another loss spares this one, with as much room.
+func (a *asker) spares(m Remedy, l *Loss) bool {
+	free := func(names []string, lost bool) bool {
+		return !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(l.Nodes, n) != lost })
+	}
+	if len(m.Up)+m.news() == 0 || !free(m.Up, false) || !free(m.Add, true) {
+		return false
+	}
+	room := m
+	room.Room = nil
+	x := a.play(m, l)
+	return x.harm() == len(x.Budgets) && slices.Equal(x.Budgets, m.Lower) && (m.Room == nil || slices.Equal(a.lack(a.play(room, l)), m.Room))
+}
+
+// play forecasts a loss after a change, which may be none.
+func (a *asker) play(m Remedy, l *Loss) *Loss {
+	if len(m.Up)+len(m.Add)+len(m.loose)+len(m.Room) == 0 {
+		return l
+	}
+	x := &Loss{Sort: l.Sort, Name: l.Name, Nodes: l.Nodes}
+	a.after(m).ask(x, 0)
+	return x
+}
+
+// homeless are the workloads, without a minimum that holds, of which pods get no node.
+func (l *Loss) homeless() []Workload {
+	return slices.DeleteFunc(slices.Clone(l.Workloads), func(w Workload) bool { return w.enough() || w.Homeless().High == 0 })
+}
+
+// lack is the room that the pods without a node need.
+func (a *asker) lack(l *Loss) []string { return text.Each(l.homeless(), a.needs) }
+
 // remedy finds a change after which the cluster can spare the nodes of a loss, by a forecast for the changed cluster: first
 // with the nodes that are there already, then by rules, and by room for the pods that need it besides.
 func (a *asker) remedy(l *Loss) (m Remedy) {
-	play := func(m Remedy) *Loss {
-		x := &Loss{Sort: l.Sort, Name: l.Name, Nodes: l.Nodes}
-		a.after(m).ask(x, 0)
-		return x
-	}
+	play := func(m Remedy) *Loss { return a.play(m, l) }
 	x := l
 	m.Up = slices.DeleteFunc(slices.Concat(a.down, a.r.Cordoned), func(n string) bool { return slices.Contains(l.Nodes, n) })
 	if len(m.Up) > 0 {
@@ -109,13 +160,13 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 	up, single := m.Up, l.Sort == Node || l.Sort == Pair
 	m.loose = map[cluster.Key][]string{}
 	for x.TooMuch() {
+		if x.harm() == len(x.Budgets) {
+			m.Lower = x.Budgets
+			break
+		}
 		was, tried := fmt.Sprint(m.loose), m.Room != nil
-		m.Room = nil
-		for _, w := range x.Workloads {
-			if w.enough() || w.Homeless().High == 0 {
-				continue
-			}
-			m.Room = append(m.Room, a.needs(w))
+		m.Room = a.lack(x)
+		for _, w := range x.homeless() {
 			if len(w.Rules) > 0 {
 				m.loose[w.Key] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.loose[w.Key], w.Rules))))
 			}

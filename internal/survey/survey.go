@@ -73,10 +73,12 @@ type Loss struct {
 	// sentence each.
 	Broken  []string `json:"broken,omitempty"`
 	Budgets []string `json:"budgets,omitempty"`
+	// Until lists the deployments with no pod left, or with fewer than a minimum or a disruption budget requires, until the control
+	// plane replaces their pods; not those that keep no more for good.
+	Until []Left `json:"until_replaced,omitempty"`
 	// Rule describes what delays or prevents evictions, if anything does.
 	Rule string `json:"rule,omitempty"`
-	// ToSpare lets the cluster spare the nodes, by the same forecast; no change does if it is empty. It is asked
-	// for the remediesTried losses of a sort that lack least, and nil for others.
+	// ToSpare lets the cluster spare the nodes, by the same forecast; no change was found if it is empty, and none was looked for if it is nil.
 	ToSpare *Remedy `json:"to_spare,omitempty"`
 
 	// counts are the pods above without those of workloads that keep their stated minimum.
@@ -90,7 +92,21 @@ type Workload struct {
 	Slots int `json:"slots,omitempty"`
 	// Min is how many pods are enough, as stated; nil: nobody did.
 	Min *int `json:"min,omitempty"`
+
+	least int // what it keeps at any time
 }
+
+// Left is what a deployment has left of the pods that it wants.
+type Left struct {
+	cluster.Key
+	Left   int `json:"left"`
+	Wanted int `json:"wanted"`
+}
+
+func (l Left) String() string { return fmt.Sprintf("%s %d/%d", l.Key, l.Left, l.Wanted) }
+
+// Title names what is lost, with its kind unless it is a node.
+func (l *Loss) Title() string { return strings.TrimPrefix(l.Sort+" "+l.Name, Node+" ") }
 
 // enough reports whether the workload keeps its stated minimum.
 func (w *Workload) enough() bool { return w.Min != nil && w.After.Low >= *w.Min }
@@ -144,8 +160,6 @@ type Report struct {
 	DownPending place.Range `json:"down_pending"`
 	// Cordoned names the workers that are up and take no pods.
 	Cordoned []string `json:"cordoned,omitempty"`
-	// OneNode lists the deployments whose pods, two or more, all run on one node.
-	OneNode []OneNode `json:"one_node,omitempty"`
 	// Unknown lists what the survey could not take into account.
 	Unknown []string `json:"unknown,omitempty"`
 	// Names are the names of the nodes that the survey loses, for the heat map.
@@ -153,32 +167,6 @@ type Report struct {
 
 	planes  []string // the nodes of the control plane
 	waiting []string // workloads of pods that wait already
-}
-
-// OneNode is a deployment of which no pod is left when a node goes down, until the control
-// plane replaces its pods.
-type OneNode struct {
-	Deployment cluster.Key `json:"deployment"`
-	Node       string      `json:"node"`
-	Pods       int         `json:"pods"`
-}
-
-// onOneNode finds the deployments whose pods, two or more, all serve on one node.
-func onOneNode(s *cluster.Snapshot) (out []OneNode) {
-	for _, d := range s.Deployments() {
-		on := map[string]int{}
-		for _, p := range s.PodsOf(d.Key) {
-			if p.Serving() {
-				on[p.Node]++
-			}
-		}
-		for node, pods := range on {
-			if len(on) == 1 && pods > 1 {
-				out = append(out, OneNode{d.Key, node, pods})
-			}
-		}
-	}
-	return out
 }
 
 // Make runs a survey. The error reports that ctx ended, or names a minimum of a workload
@@ -214,15 +202,10 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	if ctx.Err() != nil {
 		return nil, errors.New("the survey was interrupted")
 	}
-	r.Losses, r.OneNode = jobs, onOneNode(s)
+	r.Losses = jobs
 	r.add(found)
 	for _, x := range r.answers() {
-		slices.SortStableFunc(x.tooMuch.losses, func(a, b *Loss) int { return cmp.Compare(a.harm(), b.harm()) })
-		for _, l := range x.tooMuch.losses[:min(x.tooMuch.n, remediesTried)] {
-			m := found[0].remedy(l)
-			m.Min = l.fewer()
-			l.ToSpare = &m
-		}
+		found[0].remedies(x.tooMuch.losses)
 	}
 	return r, nil
 }
@@ -233,7 +216,11 @@ func (r *Report) add(found []*asker) {
 	for _, a := range found {
 		pairs, r.PartialPairs = append(pairs, a.pairs...), r.PartialPairs+a.partials
 	}
-	slices.SortFunc(pairs, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
+	at := map[string]int{}
+	for i, name := range r.Names {
+		at[name] = i
+	}
+	slices.SortFunc(pairs, func(a, b Loss) int { return cmp.Or(at[a.Nodes[0]]-at[b.Nodes[0]], at[a.Nodes[1]]-at[b.Nodes[1]]) })
 	r.Losses = append(r.Losses, pairs...)
 	now := found[0].now
 	r.Unknown, r.Waiting, r.DownPending = now.Unknown, now.Waiting, now.Homeless()
@@ -256,7 +243,7 @@ func (q *Options) known(s *cluster.Snapshot) error {
 // nodes of the control plane as well.
 func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	groups := map[[2]string][]string{}
-	for _, n := range s.Nodes() {
+	for _, n := range slices.SortedFunc(slices.Values(s.Nodes()), func(a, b *cluster.Node) int { return text.Natural(a.Name, b.Name) }) {
 		if !n.Gone.IsZero() {
 			continue
 		}
@@ -288,7 +275,7 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			more = append(more, Loss{Sort: k[0], Name: k[1], Nodes: nodes})
 		}
 	}
-	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), text.Natural(a.Name, b.Name)) })
 	return append(out, more...)
 }
 

@@ -66,14 +66,14 @@ func make_(t *testing.T, s *cluster.Snapshot, q Options) *Report {
 
 func headline(r *Report) string { return strings.Join(r.Headline(3), ". ") }
 
-// A deployment with all pods on one node is gone until the control plane replaces them.
-func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
+// A deployment with all pods on one node is gone until the control plane replaces them; a minimum counts until then, a budget does not.
+func TestTheSurveyNamesWhatIsAwayUntilReplaced(t *testing.T) {
 	c := cluster.Contents{At: t0}
 	for _, name := range []string{"a", "b", "c"} {
 		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, CPUMilli: 4000, MemoryBytes: 8 << 30, MaxPods: 110, RenewSeen: t0, Renewed: t0, LeaseDuration: 40 * time.Second})
 	}
 	add := func(deployment string, nodes ...string) {
-		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: deployment}, Replicas: len(nodes)})
+		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: deployment}, Replicas: len(nodes), Available: len(nodes)})
 		for i, node := range nodes {
 			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: fmt.Sprintf("%s-%d", deployment, i)}, Node: node, Phase: "Running", Ready: true,
 				OwnerKind: "ReplicaSet", OwnerName: deployment + "-1", Deployment: deployment, UnreachableFor: 300 * time.Second, Spec: cluster.NewSpec(&corev1.PodSpec{}, "ReplicaSet")})
@@ -87,14 +87,29 @@ func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 	if err := r.Write(&b, Table, 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Can spare, one at a time: any node, but default/crowded has all pods on one node",
-		"All 3 pods of default/crowded run on b: if it goes down, requests fail until the control plane replaces them."} {
+	for _, want := range []string{"Can spare, one at a time: any node (for b and c, default/alone 0/1 and default/crowded 0/3 until replaced)\n",
+		"\nb        until replaced: default/crowded 0/3\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)
 		}
 	}
-	if len(r.OneNode) != 1 || r.Unmet("n-1") != "" {
-		t.Errorf("%+v", r.OneNode)
+	if got := loss(t, r, "c").Until; !slices.Equal(got, []Left{{cluster.Key{Namespace: "default", Name: "alone"}, 0, 1}}) || r.Unmet("n-1") != "" {
+		t.Errorf("%+v", got)
+	}
+	spread := cluster.Key{Namespace: "default", Name: "spread"}
+	for min, want := range map[int]string{1: "", 2: "can't spare a and b"} {
+		if got := make_(t, cluster.NewSnapshot(c), Options{Min: map[cluster.Key]int{spread: min}}).Unmet("n-1"); got != want {
+			t.Errorf("--min %d: %q, want %q", min, got, want)
+		}
+	}
+	for _, p := range c.Pods {
+		p.Labels = "app=" + p.Deployment
+	}
+	c.Objects = []*cluster.Object{{Kind: cluster.KindBudget, Key: spread, Value: &policyv1.PodDisruptionBudget{
+		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "spread"}}},
+		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 2, DesiredHealthy: 2}}}}
+	if l := loss(t, make_(t, cluster.NewSnapshot(c), Options{}), "a"); l.Why() != "until replaced: default/spread 1/2" || l.TooMuch() {
+		t.Errorf("%+v", l)
 	}
 }
 
@@ -178,7 +193,7 @@ func TestTheSurveyNamesPreemptedPods(t *testing.T) {
 	put(c, "StatefulSet", "log", "c", log)
 	q := Options{Min: map[cluster.Key]int{{Namespace: "d", Name: "batch"}: 0}}
 	r := make_(t, cluster.NewSnapshot(*c), q)
-	if got, want := headline(r), "Can spare, one at a time: b; a (pods of d/batch may end) and c only if d/db and d/log may wait"; got != want {
+	if got, want := headline(r), "Can spare, one at a time: b; a (pods of d/batch may end) only if d/db may wait; c only if d/log may wait"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got, want := fmt.Sprint(loss(t, r, "a").Victims), "[ends 1 of d/batch for d/web]"; got != want {

@@ -83,6 +83,9 @@ func (l *Loss) reasons() []string {
 		why = append(why, left+w.away())
 	}
 	why = append(why, text.Each(l.Victims, place.Victim.String)...)
+	if len(l.Until) > 0 {
+		why = append(why, "until replaced: "+strings.Join(text.Each(l.Until, Left.String), ", "))
+	}
 	if l.Rule != "" && !l.Held {
 		why = append(why, l.Rule)
 	}
@@ -129,15 +132,19 @@ func (r *Report) table(out io.Writer, width int) error {
 	return err
 }
 
-// Rows are the losses of the table: of the pairs those that break more than their nodes alone.
+const rowsMost = 20
+
+// Rows are the losses of the table: of the pairs those that break more than their nodes alone, and of more than rowsMost nodes those
+// whose loss has an effect.
 func (r *Report) Rows() (out []*Loss) {
 	alone := map[string]*Loss{} // the nodes come before the pairs
 	for i := range r.Losses {
 		l := &r.Losses[i]
 		alone[l.Name] = l
-		if l.Sort != Pair || l.exceeds(alone[l.Nodes[0]], alone[l.Nodes[1]]) {
-			out = append(out, l)
+		if l.Sort == Node && len(r.Names) > rowsMost && l.Why() == "" || l.Sort == Pair && !l.exceeds(alone[l.Nodes[0]], alone[l.Nodes[1]]) {
+			continue
 		}
+		out = append(out, l)
 	}
 	return out
 }
@@ -202,11 +209,15 @@ func (r *Report) Notes() (out []string) {
 	if r.DownPending.High > 0 {
 		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", counted(r.DownPending, "of these pods gets", "of these pods get")))
 	}
-	if n := r.Pairs - len(slices.DeleteFunc(r.Rows(), func(l *Loss) bool { return l.Sort != Pair })); n > 0 {
-		out = append(out, text.Count(n, "pair breaks", "pairs break")+" no more than "+text.Noun(n, "its", "their")+" nodes do alone, and "+text.Noun(n, "has", "have")+" no line.")
+	rows := map[string]int{}
+	for _, l := range r.Rows() {
+		rows[l.Sort]++
 	}
-	for _, one := range r.OneNode {
-		out = append(out, fmt.Sprintf("All %d pods of %s run on %s: if it goes down, requests fail until the control plane replaces them.", one.Pods, one.Deployment, one.Node))
+	if n := len(r.Of(Node)) - rows[Node]; n > 0 {
+		out = append(out, text.Count(n, "node goes", "nodes go")+" without an effect, and "+text.Noun(n, "has", "have")+" no line.")
+	}
+	if n := r.Pairs - rows[Pair]; n > 0 {
+		out = append(out, text.Count(n, "pair breaks", "pairs break")+" no more than "+text.Noun(n, "its", "their")+" nodes do alone, and "+text.Noun(n, "has", "have")+" no line.")
 	}
 	for _, u := range r.Unknown {
 		out = append(out, "This survey is incomplete: "+u+".")
