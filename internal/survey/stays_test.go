@@ -411,3 +411,25 @@ func TestAPodThatWaitsNowMakesUpForNoOther(t *testing.T) {
 		t.Errorf("%+v\n%s", got, headline(r))
 	}
 }
+
+// Losses that lack the same share a search, each with its own test of the change; numbers in names order nodes, and harmless nodes have no row.
+func TestLossesThatLackTheSameShareASearch(t *testing.T) {
+	c := tiny("")
+	c.Nodes = nil
+	for i := range 70 {
+		n := *tiny("a").Nodes[0]
+		n.Name = fmt.Sprintf("n%d", i)
+		n.Labels = "kubernetes.io/hostname=" + n.Name
+		c.Nodes = append(c.Nodes, &n)
+	}
+	spec := cpus("3")
+	spec.NodeSelector = map[string]string{"kubernetes.io/hostname": "n0"}
+	put(c, "ReplicaSet", "web", "n0", spec)
+	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
+	if got := headline(r); !strings.Contains(got, "Can't spare: n0; 69 of 2415 pairs. ") || !strings.Contains(got, "; 69 of 2415 pairs: loosen the ") {
+		t.Error(got)
+	}
+	if got := strings.Join(r.Names[:4], " "); got != "n0 n1 n2 n3" || r.Rows()[0].Name != "n0" || r.Rows()[1].Sort == Node {
+		t.Errorf("%s, %v", got, r.Rows()[1])
+	}
+}
