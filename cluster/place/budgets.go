@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lightsout/cluster"
-	"lightsout/internal/text"
 )
 
 // Blocking is a PodDisruptionBudget that blocks a drain: the API server does not evict pods because of it.
@@ -26,31 +25,28 @@ func Holding(s *cluster.Snapshot, p *cluster.Pod) (out []cluster.Key) {
 	if !p.Drained() || p.Finished() || !p.Gone.IsZero() || p.Phase == string(corev1.PodPending) || p.Labels == "" {
 		return nil
 	}
-	budgets := budgetsOf(s, p)
-	if len(budgets) == 0 || len(budgets) == 1 && !refuses(budgets[0], p.Ready, 0) {
-		return nil
-	}
-	return text.Each(budgets, func(b *policyv1.PodDisruptionBudget) cluster.Key {
-		return cluster.Key{Namespace: p.Namespace, Name: b.Name}
-	})
-}
-
-// budgetsOf returns the budgets of a pod, by key.
-func budgetsOf(s *cluster.Snapshot, p *cluster.Pod) (out []*policyv1.PodDisruptionBudget) {
-	set := ParseLabels(p.Labels)
+	set, spent := ParseLabels(p.Labels), false
 	for _, o := range s.Objects(cluster.KindBudget) {
-		if b, ok := o.Value.(*policyv1.PodDisruptionBudget); ok && o.Namespace == p.Namespace && selector(b.Spec.Selector).Matches(set) {
-			out = append(out, b)
+		b, ok := o.Value.(*policyv1.PodDisruptionBudget)
+		if !ok || o.Namespace != p.Namespace || !selector(b.Spec.Selector).Matches(set) {
+			continue
 		}
+		out = append(out, o.Key)
+		spent = spent || refuses(b, p.Ready, 0)
+	}
+	if len(out) < 2 && !spent {
+		return nil
 	}
 	return out
 }
 
 // Allowed is how many healthy pods like this one its disruption budgets allow to be away besides; math.MaxInt without any.
 func Allowed(s *cluster.Snapshot, p *cluster.Pod) int {
-	n := math.MaxInt
-	for _, b := range budgetsOf(s, p) {
-		n = min(n, int(max(0, b.Status.CurrentHealthy-b.Status.DesiredHealthy)))
+	n, set := math.MaxInt, ParseLabels(p.Labels)
+	for _, o := range s.Objects(cluster.KindBudget) {
+		if b, ok := o.Value.(*policyv1.PodDisruptionBudget); ok && o.Namespace == p.Namespace && selector(b.Spec.Selector).Matches(set) {
+			n = min(n, int(max(0, b.Status.CurrentHealthy-b.Status.DesiredHealthy)))
+		}
 	}
 	return n
 }

@@ -429,7 +429,7 @@ func TestLossesThatLackTheSameShareASearch(t *testing.T) {
 	if got := headline(r); !strings.Contains(got, "Can't spare: n0; 69 of 2415 pairs. ") || !strings.Contains(got, "; 69 of 2415 pairs: loosen the ") {
 		t.Error(got)
 	}
-	if got := strings.Join(r.Names[:4], " "); got != "n0 n1 n2 n3" || r.Rows()[0].Name != "n0" || r.Rows()[1].Sort == Node {
-		t.Errorf("%s, %v", got, r.Rows()[1])
+	if got := strings.Join(r.Names[:4], " "); got != "n0 n1 n2 n3" || len(r.Rows()) != 1 {
+		t.Errorf("%s, %d rows", got, len(r.Rows()))
 	}
 }
