@@ -98,10 +98,8 @@ func (r *Report) remedy(l *Loss) string {
 // fewer are the values of --min with which the cluster can spare the nodes as it is, if each workload keeps a pod.
 func (l *Loss) fewer() (enough []string) {
 	some := !l.Held && l.counts.Missing.High+len(l.Broken)+len(l.Budgets) == 0
-	for _, w := range l.Workloads {
-		if !w.enough() && w.Homeless().High > 0 {
-			enough, some = append(enough, fmt.Sprintf("%s=%d", w.Key, w.least)), some && w.least > 0
-		}
+	for _, w := range l.homeless() {
+		enough, some = append(enough, fmt.Sprintf("%s=%d", w.Key, w.least)), some && w.least > 0
 	}
 	return map[bool][]string{true: enough}[some]
 }

@@ -109,16 +109,12 @@ func (a *asker) remedies(losses []*Loss) {
 
 // spares reports whether a change that spares another loss spares this one, with as much room.
 func (a *asker) spares(m Remedy, l *Loss) bool {
-	free := func(names []string, lost bool) bool {
-		return !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(l.Nodes, n) != lost })
-	}
-	if len(m.Up)+m.news() == 0 || !free(m.Up, false) || !free(m.Add, true) {
+	lost := slices.ContainsFunc(m.Up, func(n string) bool { return slices.Contains(l.Nodes, n) })
+	if lost || len(m.Up)+m.news() == 0 || m.Room != nil && !slices.Equal(m.Room, a.lack(l)) {
 		return false
 	}
-	room := m
-	room.Room = nil
 	x := a.play(m, l)
-	return x.harm() == len(x.Budgets) && slices.Equal(x.Budgets, m.Lower) && (m.Room == nil || slices.Equal(a.lack(a.play(room, l)), m.Room))
+	return x.harm() == len(x.Budgets) && slices.Equal(x.Budgets, m.Lower)
 }
 
 // play forecasts a loss after a change, which may be none.
@@ -142,18 +138,17 @@ func (a *asker) lack(l *Loss) []string { return text.Each(l.homeless(), a.needs)
 // remedy finds a change after which the cluster can spare the nodes of a loss, by a forecast for the changed cluster: first
 // with the nodes that are there already, then by rules, and by room for the pods that need it besides.
 func (a *asker) remedy(l *Loss) (m Remedy) {
-	play := func(m Remedy) *Loss { return a.play(m, l) }
 	x := l
 	m.Up = slices.DeleteFunc(slices.Concat(a.down, a.r.Cordoned), func(n string) bool { return slices.Contains(l.Nodes, n) })
 	if len(m.Up) > 0 {
-		x = play(m)
+		x = a.play(m, l)
 	}
 	if x.harm() >= l.harm() {
 		m.Up, x = nil, l
 	}
 	for _, n := range m.Up[:min(len(m.Up), namedMost)] { // fewer of them may do
 		less := Remedy{Up: slices.DeleteFunc(slices.Clone(m.Up), func(o string) bool { return o == n })}
-		if with := play(less); with.harm() <= x.harm() {
+		if with := a.play(less, l); with.harm() <= x.harm() {
 			m, x = less, with
 		}
 	}
@@ -177,10 +172,10 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 			m = Remedy{}
 			break
 		}
-		x = play(m)
+		x = a.play(m, l)
 	}
 	for _, name := range l.Nodes { // another node is the lesser change than rules
-		if with := (Remedy{Up: up, Add: []string{name}}); single && l.TooMuch() && (len(m.loose) > 0 || x.TooMuch()) && !play(with).TooMuch() {
+		if with := (Remedy{Up: up, Add: []string{name}}); single && l.TooMuch() && (len(m.loose) > 0 || x.TooMuch()) && !a.play(with, l).TooMuch() {
 			return with
 		}
 	}
