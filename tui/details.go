@@ -152,11 +152,7 @@ func hearing(s *scene, node string) string {
 	if n == nil || !n.Gone.IsZero() {
 		return "the Node object " + node + " was deleted"
 	}
-	text := node + " is " + s.snap.NodeWord(n, s.now)
-	if r := s.f.Power[node].Reading; r.State == power.Off && r.Proof == power.Proven {
-		text += ", and its machine is off"
-	}
-	return text
+	return node + " is " + s.snap.NodeWord(n, s.now) + strings.Repeat(", machine off", btoi(s.f.Power[node].Reading.Proves(power.Off)))
 }
 
 func (d *details) pod(ref cluster.Ref) {

@@ -80,9 +80,9 @@ func TestAKubeletIsAskedUntilItAnswers(t *testing.T) {
 		of     cluster.Ref
 		stream view.Stream
 	}{
-		"line …: kube-node3 is NotReady (silent 1m21s), and its machine is off": {mdxOutage(), lostPod, view.StreamAsked},
-		"line …: " + node + " is Ready, and its machine is off":                 {off, running, view.StreamAsked},
-		"the container has written nothing yet":                                 {calm(), running, view.StreamOpen},
+		"kubelet …: kube-node3 is NotReady (silent 1m21s), machine off": {mdxOutage(), lostPod, view.StreamAsked},
+		"kubelet …: " + node + " is Ready, machine off":                 {off, running, view.StreamAsked},
+		"the container has written nothing yet":                         {calm(), running, view.StreamOpen},
 	} {
 		c.f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: c.of, Log: true}, Object: &cluster.Description{}, Stream: c.stream}
 		m, _, _ := testModel(c.f, 120, 36, Options{})

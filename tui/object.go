@@ -334,7 +334,7 @@ func (d *objectDialog) log(s *scene) []fact {
 	case l.Stream == view.StreamAsked && (p == nil || p.Node == ""):
 		out = append(out, waiting(s, d.ref))
 	case l.Stream == view.StreamAsked:
-		out = append(out, plainFact(s, s.t.dim, "asking the kubelet for the first line "+s.t.ellipsis+": "+hearing(s, p.Node)))
+		out = append(out, plainFact(s, s.t.dim, "asking the kubelet "+s.t.ellipsis+": "+hearing(s, p.Node)))
 	case len(out) == 0:
 		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
 	}
