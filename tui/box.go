@@ -65,7 +65,7 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 	if s.number != "" && w >= 30 {
 		number = " " + s.number + " "
 	}
-	least := 22 // so that the title fits
+	least := 18 // so that the title fits
 	if s.filter != "" {
 		filter, least = fit(s.filter, w-9, t.ellipsis)+" "+t.bullet+" ", 12
 	}

@@ -38,7 +38,7 @@ type cell struct {
 	text  [1]span // in place, so that most cells allocate nothing
 	spans []span
 	short []span
-	spare int // how much of it, a namespace, may be missing before a name is
+	spare int // how much of it, a namespace or a hash, may be missing before a name is
 }
 
 type span struct {

@@ -22,11 +22,15 @@ func (d *details) described(ref cluster.Ref) {
 	if l := d.s.f.Inspection; l.Err != "" && !l.Log {
 		d.addStyled(d.s.t.warn, "not read again", l.Err)
 	}
-	d.head("Conditions")
+	last := ""
+	if p := d.s.snap.Pod(ref.Key); ref.Kind == cluster.KindPod && p != nil && d.s.snap.PodUnheard(p, d.s.now) {
+		last = " (last known)"
+	}
+	d.head("Conditions" + last)
 	for _, c := range o.Conditions {
 		d.condition(ref.Kind, c)
 	}
-	d.head("Containers")
+	d.head("Containers" + last)
 	for _, c := range o.Containers {
 		d.container(c)
 	}

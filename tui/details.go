@@ -146,14 +146,13 @@ func (d *details) machine(name string) {
 	}
 }
 
-// lostBecause is why the pods of a node are lost: see cluster.Snapshot.PodLost.
-func lostBecause(s *scene, node string) string {
+// hearing is what is heard of a node; of a lost pod's node it is why the pod is lost.
+func hearing(s *scene, node string) string {
 	n := s.snap.Node(node)
 	if n == nil || !n.Gone.IsZero() {
 		return "the Node object " + node + " was deleted"
 	}
-	silentFor, _ := s.snap.Silent(n, s.now)
-	return fmt.Sprintf("%s is NotReady, and silent for %s", node, age(silentFor))
+	return node + " is " + s.snap.NodeWord(n, s.now) + strings.Repeat(", machine off", btoi(s.f.Power[node].Reading.Proves(power.Off)))
 }
 
 func (d *details) pod(ref cluster.Ref) {
@@ -166,8 +165,13 @@ func (d *details) pod(ref cluster.Ref) {
 	_, st := podSign(s, p)
 	d.addStyled(st, "status", s.snap.PodWord(p, s.now))
 	if s.snap.PodLost(p, s.now) {
-		d.addStyled(st, "lost because", lostBecause(s, p.Node))
+		d.addStyled(st, "lost because", hearing(s, p.Node))
 	}
+	d.add("node", p.Node)
+	d.add("namespace", p.Namespace)
+	d.add("owner", strings.TrimSpace(p.OwnerKind+" "+p.OwnerName))
+	d.add("deployment", p.Deployment)
+	d.add("address", p.IP)
 	d.add("phase", p.Phase)
 	if at, ok := forecast.EvictAt(s.snap, p); ok {
 		d.addStyled(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
@@ -185,11 +189,6 @@ func (d *details) pod(ref cluster.Ref) {
 	d.described(ref)
 	d.head("Pod")
 	d.add("name", p.Name)
-	d.add("namespace", p.Namespace)
-	d.add("node", p.Node)
-	d.add("address", p.IP)
-	d.add("owner", strings.TrimSpace(p.OwnerKind+" "+p.OwnerName))
-	d.add("deployment", p.Deployment)
 	if p.Static {
 		d.add("static", "yes: the kubelet runs it from a file")
 	}

@@ -54,6 +54,9 @@ func (s *dialogs) inspect() view.Inspect {
 	return view.Inspect{}
 }
 
+// asks reports whether a dialog is a question.
+func asks(d dialog) bool { _, is := d.(*questionDialog); return is }
+
 // question opens, renews or closes the dialog of the frame's question.
 func (s *dialogs) question(q *view.Question) {
 	for _, d := range s.stack {
@@ -62,7 +65,7 @@ func (s *dialogs) question(q *view.Question) {
 			return
 		}
 	}
-	s.stack = slices.DeleteFunc(s.stack, func(d dialog) bool { _, is := d.(*questionDialog); return is })
+	s.stack = slices.DeleteFunc(s.stack, asks)
 	if q != nil && !s.answered[q.ID] {
 		d := &questionDialog{q: q, in: newInput(q.Secret), now: s.now}
 		d.begin()

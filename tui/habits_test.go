@@ -7,6 +7,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // In a list, a key of k9s or kubectl sends nothing without a question, and switches
@@ -66,14 +67,45 @@ func TestTheKeyLShowsALog(t *testing.T) {
 	}
 }
 
-// Before the kubelet of a silent node has answered, nothing is said of what a container wrote.
-func TestASilentKubeletIsAsked(t *testing.T) {
-	f := mdxOutage()
-	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: lostPod, Log: true}, Object: &cluster.Description{}}
-	m, _, _ := testModel(f, 120, 36, Options{})
-	typeKeys(m, "3 l")
-	if v := plainView(m); strings.Contains(v, "nothing yet") || !strings.Contains(v, "asking the kubelet of kube-node3, which is not heard") {
-		t.Errorf("the log of a pod on a silent node:\n%s", v)
+// Before a kubelet has answered, nothing is said of what a container wrote, but why the answer may not come.
+func TestAKubeletIsAskedUntilItAnswers(t *testing.T) {
+	running := cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: llm.Namespace, Name: llm.Name + "-7c9b7f6c9-2xk4q"}}
+	off := calm()
+	node := off.Snapshot.Pod(running.Key).Node
+	machine := off.Power[node]
+	machine.Reading.State, machine.Reading.Proof = power.Off, power.Proven
+	off.Power[node] = machine
+	for want, c := range map[string]struct {
+		f      *view.Frame
+		of     cluster.Ref
+		stream view.Stream
+	}{
+		"kubelet …: kube-node3 is NotReady (silent 1m21s), machine off": {mdxOutage(), lostPod, view.StreamAsked},
+		"kubelet …: " + node + " is Ready, machine off":                 {off, running, view.StreamAsked},
+		"the container has written nothing yet":                         {calm(), running, view.StreamOpen},
+	} {
+		c.f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: c.of, Log: true}, Object: &cluster.Description{}, Stream: c.stream}
+		m, _, _ := testModel(c.f, 120, 36, Options{})
+		typeKeys(m, "3 l")
+		if v := plainView(m); strings.Contains(v, "nothing yet") != (c.stream == view.StreamOpen) || !strings.Contains(v, want) {
+			t.Errorf("%q is missing in the log:\n%s", want, v)
+		}
+	}
+}
+
+// From what is read, : leads to the commands and leaves no dialog behind; in a text and in a question it does not.
+func TestAColonLeavesADialog(t *testing.T) {
+	for _, keys := range []string{"3 d", "3 d u", "3 y", "3 l", "?", "M"} {
+		m, _, _ := testModel(mdxOutage(), 80, 24, Options{})
+		typeKeys(m, keys+" : n o enter")
+		if m.active.name != "Nodes" || m.dialogs.top() != nil {
+			t.Errorf("%s and :no lead to %s:\n%s", keys, m.active.name, plainView(m))
+		}
+	}
+	m, _, _ := testModel(mdxOutage(), 80, 24, Options{})
+	typeKeys(m, "3 l / :")
+	if _, is := m.dialogs.top().(*objectDialog); !is {
+		t.Errorf("a colon is not searched:\n%s", plainView(m))
 	}
 }
 

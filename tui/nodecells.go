@@ -59,7 +59,7 @@ func cores(milli int64) string { return number(float64(milli) / 1000) }
 func askedCPU(s *scene, n *cluster.Node) int64 {
 	var sum int64
 	for _, p := range s.snap.PodsOn(n.Name) {
-		if meant, _ := counted(p); meant {
+		if present(p) {
 			sum += p.CPUMilli
 		}
 	}
@@ -158,34 +158,19 @@ func podDots(s *scene, n *cluster.Node) cell {
 		return dimCell(s, "?")
 	}
 	const most = 12
-	var up, down, leaving int
-	for _, p := range s.snap.PodsOn(n.Name) {
-		switch meant, _ := counted(p); {
-		case !meant:
-		case !p.Deleting.IsZero():
-			leaving++
-		case p.Ready:
-			up++
-		default:
-			down++
-		}
-	}
-	t := s.t
+	t, pods := s.t, tallied(s.snap.PodsOn(n.Name))
 	var dots, counts []span
 	for _, part := range []struct {
 		n    int
 		st   style
 		sign string
-	}{{up, t.good, t.up}, {down, t.bad, t.down}, {leaving, t.warn, t.leaving}} {
+	}{{pods.ready, t.good, t.up}, {pods.total - pods.ready, t.bad, t.down}, {pods.ending, t.warn, t.leaving}} {
 		if part.n > 0 {
 			dots = append(dots, span{part.st, strings.Repeat(part.sign, part.n)})
-			if len(counts) > 0 {
-				counts = append(counts, span{"", " "})
-			}
-			counts = append(counts, span{part.st, strconv.Itoa(part.n) + part.sign})
+			counts = append(counts, span{part.st, strings.Repeat(" ", btoi(len(counts) > 0)) + strconv.Itoa(part.n) + part.sign})
 		}
 	}
-	if up+down+leaving > most {
+	if pods.total+pods.ending > most {
 		return cell{spans: counts}
 	}
 	return cell{spans: dots, short: counts}

@@ -100,7 +100,7 @@ func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines
 
 func (p *nodesPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Nodes", s.facts(p.position(s), readyOf(s.snap.NodeCount()), some(len(s.marks), "marked")), lines}
+	return drawing{"Nodes", s.facts(some(len(s.marks), "marked"), readyOf(s.snap.NodeCount()), p.position(s)), lines}
 }
 
 // markAll marks all workers in the list, or takes all marks away.

@@ -329,10 +329,12 @@ func (d *objectDialog) log(s *scene) []fact {
 	switch {
 	case l.Err != "":
 		out = append(out, plainFact(s, s.t.warn, l.Err))
-	case l.Ended:
+	case l.Stream == view.StreamEnded:
 		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
-	case len(out) == 0 && p != nil && s.snap.PodUnheard(p, s.now):
-		out = append(out, plainFact(s, s.t.dim, "asking the kubelet of "+p.Node+", which is not heard "+s.t.ellipsis))
+	case l.Stream == view.StreamAsked && (p == nil || p.Node == ""):
+		out = append(out, waiting(s, d.ref))
+	case l.Stream == view.StreamAsked:
+		out = append(out, plainFact(s, s.t.dim, "asking the kubelet "+s.t.ellipsis+": "+hearing(s, p.Node)))
 	case len(out) == 0:
 		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
 	}

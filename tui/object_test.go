@@ -36,7 +36,7 @@ func looked(look view.Inspect) func() *view.Frame {
 		}
 		f.Inspection = &view.Inspection{Inspect: look, Object: o}
 		for i := 1; look.Log && i <= 60; i++ {
-			f.Inspection.Lines = append(f.Inspection.Lines, fmt.Sprintf("srv  update_slots: request %d done, %d tokens", i, i*7))
+			f.Inspection.Stream, f.Inspection.Lines = view.StreamOpen, append(f.Inspection.Lines, fmt.Sprintf("srv  update_slots: request %d done, %d tokens", i, i*7))
 		}
 		return f
 	}

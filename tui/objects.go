@@ -116,7 +116,7 @@ func (p *objectsPane) setColumns() {
 			if i == 0 {
 				return nameCell(s, r.Key, s.manyNamespaces())
 			}
-			return plainCell(s, r.Cells[i])
+			return plainCell(s, strings.TrimPrefix(r.Cells[i], "<unset>"))
 		}, nil})
 	}
 }

@@ -17,10 +17,10 @@ func TestAKindIsListed(t *testing.T) {
 	typeWord(m, "widgets")
 	wantIntent(t, sent, want)
 	f := calm()
-	f.Inspection = &view.Inspection{Inspect: want, At: f.Now, Listing: &cluster.Listing{Title: "widgets.example.org", Columns: []string{"NAME", "SIZE"}, Rows: []cluster.ListingRow{
-		{Ref: ref, Cells: []string{"blue", "large"}}, {Ref: cluster.Ref{Kind: ref.Kind, Key: cluster.Key{Namespace: "web", Name: "red"}}, Cells: []string{"red", "small"}}}}}
+	f.Inspection = &view.Inspection{Inspect: want, At: f.Now, Listing: &cluster.Listing{Title: "widgets.example.org", Columns: []string{"NAME", "SIZE", "CLASS"}, Rows: []cluster.ListingRow{
+		{Ref: ref, Cells: []string{"blue", "large", "<unset>"}}, {Ref: cluster.Ref{Kind: ref.Kind, Key: cluster.Key{Namespace: "web", Name: "red"}}, Cells: []string{"red", "small", ""}}}}}
 	m.Update(FrameMsg{f})
-	if v := plainView(m); !strings.Contains(v, "shop/blue  large") || !strings.Contains(v, "read at ") {
+	if v := plainView(m); !strings.Contains(v, "shop/blue  large") || !strings.Contains(v, "read at ") || strings.Contains(v, "CLASS") {
 		t.Errorf("the list is not shown:\n%s", v)
 	}
 	one := *f.Inspection.Listing

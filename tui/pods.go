@@ -38,10 +38,10 @@ const manyNodes = 100
 // all. Those in trouble come first.
 type podsPane struct {
 	list[cluster.Key, *cluster.Pod]
-	of           string                      // the object that the pods belong to
-	ready, total int                         // of those that are meant to run
-	homeless     int                         // on no node, beside those of marked nodes
-	pieces       map[**cluster.Pod]*podPiece // of all pods
+	of       string                      // the object that the pods belong to
+	tally    tally                       // including the pods that a filter hides
+	homeless int                         // on no node, beside those of marked nodes
+	pieces   map[**cluster.Pod]*podPiece // of all pods
 }
 
 func newPodsPane() *podsPane {
@@ -58,10 +58,10 @@ func newPodsPane() *podsPane {
 		leadWidth: 2,
 		kind:      cluster.KindPod, none: "no pods",
 		columns: []column[*cluster.Pod]{
-			{fitting{ease: 20, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }, nil},
+			{fitting{ease: 20, min: 9, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return podName(s, pod, p.many) }, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
 			{fitting{short: 2}, "READY", podReady, nil},
-			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},
+			{fitting{least: 18, leastShort: 7, min: 11, short: 1}, "STATUS", podStatus, nil},
 			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
 			{fitting{extra: true}, "RESTARTS", podRestarts, func(_ *scene, a, b *cluster.Pod) int { return b.Restarts - a.Restarts }},
 			{fitting{least: 4, extra: true, right: true}, "AGE", func(s *scene, p *cluster.Pod) cell { return ageCell(s, p.Created) }, func(_ *scene, a, b *cluster.Pod) int { return b.Created.Compare(a.Created) }},
@@ -92,7 +92,7 @@ func (p *podsPane) settle(s *scene) {
 		pods = s.snap.Pods()
 	}
 	p.take(s, pods)
-	p.ready, p.total = tally(pods) // including the pods that a filter hides
+	p.tally = tallied(pods)
 }
 
 // inScope returns the pods to show, or reports that it is all of them.
@@ -165,7 +165,7 @@ func goToAllPods(m *Model) {
 
 func (p *podsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Pods" + after(" of ", p.of, ""), s.facts(p.position(s), some(p.homeless, "on no node"), readyOf(p.ready, p.total)), lines}
+	return drawing{"Pods" + after(" of ", p.of, ""), s.facts(some(p.homeless, "on no node"), some(p.tally.ending, "terminating"), readyOf(p.tally.ready, p.tally.total), p.position(s)), lines}
 }
 
 // podTrouble orders pods: those without a node first, then failing ones; ended ones
@@ -185,6 +185,13 @@ func podTrouble(_ *scene, p *cluster.Pod) int {
 func podHas(s *scene, p *cluster.Pod, contains func(string) bool) bool {
 	return contains(p.Name) || contains(p.Node) || contains(p.Namespace) || contains(p.IP) || contains(p.Deployment) ||
 		contains(s.snap.PodWord(p, s.now))
+}
+
+// podName is its name, in which the hash of its ReplicaSet may be missing.
+func podName(s *scene, p *cluster.Pod, many bool) cell {
+	c := nameCell(s, p.Key, many)
+	c.spare += btoi(p.Deployment != "") * max(0, len(p.OwnerName)-len(p.Deployment)-1-width(s.t.ellipsis))
+	return c
 }
 
 func podNode(s *scene, p *cluster.Pod) cell {
@@ -260,8 +267,8 @@ func podSign(s *scene, p *cluster.Pod) (string, style) {
 
 // podPiece is the cached result for a piece of all pods.
 type podPiece struct {
-	ranks        [troubles][]*cluster.Pod // by podTrouble
-	ready, total int
+	ranks [troubles][]*cluster.Pod // by podTrouble
+	tally tally
 }
 
 // takeAll takes all pods, those in trouble first, and counts those that should run. It
@@ -271,15 +278,14 @@ func (p *podsPane) takeAll(s *scene) {
 	all := s.snap.PodPieces()
 	known := make(map[**cluster.Pod]*podPiece, len(all))
 	pieces := make([]*podPiece, len(all))
-	p.ready, p.total, p.many = 0, 0, false
+	p.tally, p.many = tally{}, false
 	for i, pods := range all {
 		piece := p.pieces[&pods[0]]
 		if piece == nil {
-			piece = &podPiece{ranks: ranked(s, pods, podTrouble)}
-			piece.ready, piece.total = tally(pods)
+			piece = &podPiece{ranked(s, pods, podTrouble), tallied(pods)}
 		}
 		known[&pods[0]], pieces[i] = piece, piece
-		p.ready, p.total = p.ready+piece.ready, p.total+piece.total
+		p.tally = tally{p.tally.ready + piece.tally.ready, p.tally.total + piece.tally.total, p.tally.ending + piece.tally.ending}
 		p.many = p.many || pods[len(pods)-1].Namespace != all[0][0].Namespace
 	}
 	p.pieces = known
@@ -292,17 +298,17 @@ func (p *podsPane) takeAll(s *scene) {
 	p.follow()
 }
 
-// tally counts the pods that are meant to run, and those of them that are ready.
-func tally(pods []*cluster.Pod) (ready, total int) {
-	for _, pod := range pods {
-		meant, runs := counted(pod)
-		ready, total = ready+btoi(runs), total+btoi(meant)
+// tally counts pods: those that are wanted, the ready ones of them, and those that are being deleted.
+type tally struct{ ready, total, ending int }
+
+func tallied(pods []*cluster.Pod) (t tally) {
+	for _, p := range pods {
+		t.ending += btoi(present(p) && !p.Deleting.IsZero())
+		t.total += btoi(present(p) && p.Deleting.IsZero())
+		t.ready += btoi(present(p) && p.Deleting.IsZero() && p.Ready)
 	}
-	return ready, total
+	return t
 }
 
-// counted reports whether a pod is meant to run, and whether it does.
-func counted(p *cluster.Pod) (meant, ready bool) {
-	meant = p.Gone.IsZero() && !p.Finished()
-	return meant, meant && p.Ready
-}
+// present reports whether a pod has neither gone nor finished.
+func present(p *cluster.Pod) bool { return p.Gone.IsZero() && !p.Finished() }

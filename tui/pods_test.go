@@ -43,3 +43,23 @@ func TestShortenedNamesStayApart(t *testing.T) {
 		}
 	}
 }
+
+// TestTheTitleCountsWantedPods: a pod that is being deleted is not one of those that should be ready; and in little room
+// the hash of a ReplicaSet gives way before a status, and the title shows that there are more pods.
+func TestTheTitleCountsWantedPods(t *testing.T) {
+	f := calm()
+	c := f.Snapshot.Contents()
+	dying := *c.Pods[0]
+	dying.Deleting, dying.Status = t0, "Terminating"
+	c.Pods[0] = &dying
+	f.Snapshot = cluster.NewSnapshot(c)
+	for w, want := range map[int][]string{160: {"1 terminating · 15/15 ready"}, 80: {" of 16 ─", "xk4q kube-node1 Terminating"}} {
+		m, _, _ := testModel(f, w, 24, Options{})
+		typeKeys(m, "3")
+		for _, w := range want {
+			if v := plainView(m); !strings.Contains(v, w) {
+				t.Errorf("%q is missing:\n%s", w, v)
+			}
+		}
+	}
+}

@@ -42,7 +42,7 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 var editKeys = []string{"e", "ctrl+d", "ctrl+k"}
 
 // pressDialog passes a key, or pasted text, to the topmost dialog, except for the keys
-// that work in every dialog: redraw, copy, and save a picture.
+// that work in every dialog: redraw, copy, save a picture, and leave for a command.
 func (m *Model) pressDialog(p pressed) {
 	if d, ok := m.dialogs.top().(readable); ok && d.reading() {
 		switch text := d.toCopy(); {
@@ -51,6 +51,10 @@ func (m *Model) pressDialog(p pressed) {
 			return
 		case p.name == "P":
 			m.opts.Send(view.SaveScreen{})
+			return
+		case p.name == ":" && !asks(m.dialogs.top()):
+			m.dialogs.stack = slices.DeleteFunc(m.dialogs.stack, func(d dialog) bool { return !asks(d) })
+			openPalette(m)
 			return
 		}
 	}

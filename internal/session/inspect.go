@@ -139,7 +139,7 @@ func (l *inspections) readLog(object *cluster.Description) {
 			body.Close()
 		}
 		if ctx.Err() == nil {
-			log.end(err)
+			log.turn(view.StreamEnded, err)
 		}
 	})
 }

@@ -68,9 +68,13 @@ func TestTheSessionReportsTheInspectedObject(t *testing.T) {
 	x.Send(view.Inspect{Of: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "elsewhere"}}})
 	looked("the reason why it cannot be read", func(l *view.Inspection) bool { return strings.Contains(l.Err, "not on the shelf") })
 	x.Send(view.Inspect{Of: shelved, Log: true})
-	looked("the log of the first container", func(l *view.Inspection) bool { return strings.Join(l.Lines, "|") == "one|two" && !l.Ended })
+	looked("the log of the first container", func(l *view.Inspection) bool {
+		return strings.Join(l.Lines, "|") == "one|two" && l.Stream == view.StreamOpen
+	})
 	x.Send(view.Inspect{Of: shelved, Log: true, Container: "queue-proxy", Previous: true})
-	looked("the reason why there is no log", func(l *view.Inspection) bool { return strings.Contains(l.Err, "none before it") && l.Ended })
+	looked("the reason why there is no log", func(l *view.Inspection) bool {
+		return strings.Contains(l.Err, "none before it") && l.Stream == view.StreamEnded
+	})
 	x.Send(view.Inspect{List: "pdb", Namespaces: "a,b"})
 	looked("the list", func(l *view.Inspection) bool {
 		return l.Listing != nil && len(l.Listing.Columns) == 2 && !l.At.IsZero()
@@ -94,7 +98,7 @@ func TestALongLogIsBounded(t *testing.T) {
 	b.WriteString(strings.Repeat("x", 1<<20) + "\nlast")
 	x := startEmpty(t, session.Options{Inspect: &shelf{log: func(context.Context) io.Reader { return strings.NewReader(b.String()) }}})
 	x.Send(view.Inspect{Of: shelved, Log: true})
-	f := x.frame("the end of the log", func(f *view.Frame) bool { return f.Inspection != nil && f.Inspection.Ended })
+	f := x.frame("the end of the log", func(f *view.Frame) bool { return f.Inspection != nil && f.Inspection.Stream == view.StreamEnded })
 	lines, size := f.Inspection.Lines, 0
 	for _, l := range lines {
 		size += len(l)

@@ -23,15 +23,16 @@ const (
 type logTail struct {
 	changed func() // is called when there is news
 
-	mu    sync.Mutex
-	lines []string
-	cut   bool
-	ended bool
-	err   error
+	mu     sync.Mutex
+	lines  []string
+	cut    bool
+	stream view.Stream
+	err    error
 }
 
-// read reads a log to its end, of long lines the beginning.
+// read reads a log that the kubelet has opened to its end, of long lines the beginning.
 func (t *logTail) read(r io.Reader) error {
+	t.turn(view.StreamOpen, nil)
 	in := bufio.NewReaderSize(r, logLine)
 	long := false // the rest of a long line comes
 	for {
@@ -61,11 +62,11 @@ func (t *logTail) add(line string) {
 	t.changed()
 }
 
-// end marks the end of the log, with the reason.
-func (t *logTail) end(err error) {
+// turn marks how far the log has come, and why it has ended.
+func (t *logTail) turn(to view.Stream, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended, t.err = true, err
+	t.stream, t.err = to, err
 	t.changed()
 }
 
@@ -73,7 +74,7 @@ func (t *logTail) end(err error) {
 func (t *logTail) put(shown *view.Inspection) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	shown.Lines, shown.Cut, shown.Ended = slices.Clip(t.lines), t.cut, t.ended
+	shown.Lines, shown.Cut, shown.Stream = slices.Clip(t.lines), t.cut, t.stream
 	if t.err != nil {
 		shown.Err = t.err.Error()
 	}

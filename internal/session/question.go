@@ -14,8 +14,8 @@ import (
 )
 
 // question describes what lightsout will switch, how to undo it, what it hits and what
-// the guards found: first what a typed confirmation is for and the sum, then the warnings, then the rest,
-// and last the machines. also are further lines. It is safe for concurrent use.
+// the guards found: first what a typed confirmation is for and the sum, then the warnings, the machines
+// and the rest. also are further lines. It is safe for concurrent use.
 func (w *switching) question(p power.Question, also ...view.Line) view.Question {
 	verb, drains := view.SwitchVerb(p.Action), p.Drain && p.CanDrain
 	if drains {
@@ -28,7 +28,7 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 	if reasons := findingLines(p, true); len(reasons) > 0 {
 		q.Lines = append(append(q.Lines, reasons...), view.Line{})
 	}
-	parts := []part{{"", findingLines(p, false)}}
+	parts := []part{{"", findingLines(p, false)}, {"Machines:", w.machineLines(p)}}
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
 		foresee := func(of func(*cluster.Snapshot, []string, []string, time.Time) *forecast.Forecast) (view.Line, []part) {
 			f := of(s.WithCordoned(p.Assumed.Cordoned, true), p.Nodes, p.Down, w.now()).After(p.Assumed.Drained)
@@ -42,14 +42,13 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 			if drains {
 				sum, more = drained, append(rest, part{"", []view.Line{{Text: drainCourse + " Then it shuts the machines down."}}})
 			} else {
-				drained.Text = "drained first: " + drained.Text
+				drained.Text = "if drained first: " + drained.Text
 				more = append(more, part{drainFirst + ":", append([]view.Line{drained}, rest[0].lines...)})
 			}
 		}
 		q.Lines, parts = append(q.Lines, sum), append(parts, more...)
 	}
-	parts = append(parts, part{"Also:", also}, part{"Machines:", w.machineLines(p)})
-	q.Lines = append(q.Lines, worstFirst(parts)...)
+	q.Lines = append(q.Lines, worstFirst(append(parts, part{"Also:", also}))...)
 	if q.Refused {
 		done := map[power.Action]string{power.ActionShutdown: "shut down", power.ActionOff: "switched off", power.ActionOn: "powered on"}
 		q.Title, q.Type = who(p.Nodes)+" can't be "+done[p.Action], ""

@@ -31,7 +31,17 @@ type Inspection struct {
 	Listing *cluster.Listing
 	At      time.Time
 	// Lines are the newest of the log, oldest first; Cut: there were more.
-	// Ended: no more will come.
-	Lines      []string
-	Cut, Ended bool
+	Lines  []string
+	Cut    bool
+	Stream Stream
 }
+
+// Stream is how far the reading of a log has come.
+type Stream int
+
+// The kubelet is asked, has answered, and sends no more.
+const (
+	StreamAsked Stream = iota
+	StreamOpen
+	StreamEnded
+)
