@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"lightsout/internal/outage"
@@ -89,11 +89,7 @@ func offWhy(m offMachine, now time.Time) string {
 	default:
 		word = m.reading.With(word)
 	}
-	by := ""
-	if !errors.Is(syscall.Kill(m.PID, 0), syscall.ESRCH) {
-		by = fmt.Sprintf(" by pid %d, which is running: powering on ends the trial that it may be", m.PID)
-	}
-	return fmt.Sprintf("%s  %s  requested %s%s", word, view.MachineText(m.Binding), m.At.Local().Format(time.DateTime+" MST"), by)
+	return fmt.Sprintf("%s  %s  requested %s", word, view.MachineText(m.Binding), cmp.Or(m.Running(), m.At.Local().Format(time.DateTime+" MST")))
 }
 
 // foreignWhy describes a machine that is not lightsout's here, or not any more.
