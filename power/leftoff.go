@@ -2,12 +2,9 @@ package power
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"lightsout/internal/outage"
@@ -57,15 +54,6 @@ type LeftOff struct {
 func (l LeftOff) CantTell(now outage.Now) string {
 	return fmt.Sprintf("%s is Ready again since %s, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted, and lists it as off until its machine is seen on after %s",
 		Clean(l.Node), now.Ready.Local().Format(time.TimeOnly), l.Until.Local().Format(time.TimeOnly))
-}
-
-// Running names the program that asked the machine to go off, and the time, if it is another one than this and still
-// runs; otherwise it is empty.
-func (l LeftOff) Running() string {
-	if slices.Contains([]int{0, os.Getpid()}, l.PID) || errors.Is(syscall.Kill(l.PID, 0), syscall.ESRCH) {
-		return ""
-	}
-	return fmt.Sprintf("%s by pid %d, which is running: powering on ends the trial that it may be", l.At.Local().Format(time.DateTime+" MST"), l.PID)
 }
 
 // Standing returns how the machine stands. r is its newest reading. A machine that was only presumed off may go off

@@ -18,7 +18,7 @@ const (
 type Ownership struct {
 	Owner   Owner
 	Other   NodeNote
-	Running string // LeftOff.Running of a machine that is Ours
+	Running string // Entry.Running of a machine that is Ours
 }
 
 // SwitchedOff says who else has asked the machine to go off, as the annotation says before it does, or which other
