@@ -295,7 +295,7 @@ func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
 	on := Machine{Driver: "portal", ID: "vm-n3"}
 	p := guardInput{
-		Action: ActionOn, Targets: []string{"n3"}, ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, owned: Ownership{Others, NodeNote{Note: Note{By: "anna@bastion"}}}}}},
+		Action: ActionOn, Targets: []string{"n3"}, ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, owned: Ownership{Owner: Others, Other: NodeNote{Note: Note{By: "anna@bastion"}}}}}},
 		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}}},
 	}
 	found := judge(p)

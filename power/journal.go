@@ -77,6 +77,15 @@ type Entry struct {
 	WasOff time.Time `json:"wasOff,omitzero"`
 }
 
+// Running names the program that asked the machine to go off, and the time, if it is another one than this and still
+// runs; otherwise it is empty.
+func (e Entry) Running() string {
+	if e.PID == 0 || e.PID == os.Getpid() || errors.Is(unix.Kill(e.PID, 0), unix.ESRCH) {
+		return ""
+	}
+	return fmt.Sprintf("%s by pid %d, which is running: powering on ends the trial that it may be", e.At.Local().Format(time.DateTime+" MST"), e.PID)
+}
+
 // CarriedOutWithin is how long after it was asked a machine may still carry a
 // shutdown out. systemd gives a shutdown 30 minutes before it cuts it short
 // (JobTimeoutSec of poweroff.target).

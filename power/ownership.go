@@ -16,13 +16,17 @@ const (
 // Ownership is the Owner of a node's machine, with the newest annotation of another journal on the node
 // that counts; its Note is zero if there is none.
 type Ownership struct {
-	Owner Owner
-	Other NodeNote
+	Owner   Owner
+	Other   NodeNote
+	Running string // Entry.Running of a machine that is Ours
 }
 
-// SwitchedOff says who else has asked the machine to go off, which the annotation says before it does; empty if nobody has.
+// SwitchedOff says who else has asked the machine to go off, as the annotation says before it does, or which other
+// program with this journal; empty if nobody has.
 func (o Ownership) SwitchedOff() string {
 	switch {
+	case o.Running != "":
+		return "was asked to go off at " + o.Running
 	case o.Other.Note == (Note{}):
 		return ""
 	case o.Owner == TakenOver:
@@ -37,16 +41,16 @@ func (o Ownership) SwitchedOff() string {
 func OwnershipOf(node string, listed []LeftOff, others []NodeNote) (o Ownership) {
 	for _, n := range others {
 		if n.Node == node && n.Note != (Note{}) && (o.Owner == Nobody || n.Note.At.After(o.Other.Note.At)) {
-			o = Ownership{Others, n}
+			o = Ownership{Owner: Others, Other: n}
 		}
 	}
 	for _, l := range listed {
 		switch {
 		case l.Node != node:
 		case o.Other.Note.At.Add(-o.Other.Ahead).After(l.Before.Asked):
-			o.Owner = TakenOver
+			o.Owner, o.Running = TakenOver, ""
 		case o.Owner != TakenOver:
-			o.Owner = Ours
+			o.Owner, o.Running = Ours, l.Running()
 		}
 	}
 	return o

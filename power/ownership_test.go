@@ -3,6 +3,8 @@ package power
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +47,26 @@ func TestANotesTimeIsTheServers(t *testing.T) {
 		note := Note{By: "tanaka@jump-7", At: at.Add(ahead / 2)}
 		if got := OwnershipOf("n1", []LeftOff{l}, []NodeNote{{"n1", note, ahead}}).Owner; (got == TakenOver) != after {
 			t.Errorf("the server is %s ahead: %d", ahead, got)
+		}
+	}
+}
+
+// A machine of this journal that another program has asked to go off is named with that program while it runs.
+func TestAMachineOfAnotherRunningProgram(t *testing.T) {
+	on := Machine{Driver: "portal", ID: "vm-n1"}
+	for pid, want := range map[int]string{os.Getppid(): fmt.Sprintf(" by pid %d, which is running", os.Getppid()), os.Getpid(): "", 1 << 30: "", 0: ""} {
+		l := LeftOff{Entry: Entry{Node: "n1", PID: pid, At: time.Now()}}
+		by := OwnershipOf("n1", []LeftOff{l}, nil)
+		if by.Owner != Ours || !strings.Contains(by.SwitchedOff(), want) || (by.SwitchedOff() == "") != (want == "") {
+			t.Errorf("pid %d: %+v", pid, by)
+		}
+		for action, effect := range map[Action]Effect{ActionOn: Warn, ActionShutdown: Override} {
+			found := judge(guardInput{Action: action, Targets: []string{"n1"}, ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}, owned: by}, {NodeRef: NodeRef{Name: "cp"}, ControlPlane: true}}},
+				Bound: map[string]Bound{"n1": {Binding: Binding{Node: NodeRef{Name: "n1"}, Off: &on, On: &on}}}})
+			i := slices.IndexFunc(found, func(f Finding) bool { return f.Rule == RuleOther && f.Effect == effect })
+			if (i < 0) != (want == "") {
+				t.Errorf("pid %d: %s finds %+v", pid, action, found)
+			}
 		}
 	}
 }

@@ -44,15 +44,17 @@ func gatherLanes(s *scene, w int) []lane {
 	return out
 }
 
-// foldLanes puts those that have no row of their own into the last row.
+// foldLanes puts those that have no row of their own into the last row, whose name counts the nodes that are down now.
 func foldLanes(all []lane, room int) []lane {
 	if len(all) <= room || room == 0 {
 		return all[:min(len(all), room)]
 	}
-	rest := lane{name: fmt.Sprintf("%d nodes", len(all)-room+1)}
+	rest, down := lane{}, 0
 	for _, l := range all[room-1:] {
 		rest.spans = append(rest.spans, l.spans...)
+		down += btoi(slices.ContainsFunc(l.spans, func(o spans.Span) bool { return o.To.IsZero() }))
 	}
+	rest.name = fmt.Sprintf("%d/%d down", down, len(all)-room+1)
 	return append(slices.Clone(all[:room-1]), rest)
 }
 

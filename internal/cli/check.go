@@ -252,7 +252,7 @@ func (c *checkup) leftOff(nodes []*cluster.Node) (rows []checkRow) {
 		rows = append(rows, missing("left off", err, ""))
 	}
 	for _, o := range othersNotes(nil, j, true, justListed(nodes, c.api)) {
-		rows = append(rows, missing("left off", fmt.Errorf("not in this journal: %s: %s", o.Node, foreignWhy(power.Ownership{Owner: power.Others, Other: o})), "bring it back with the command of the note, or: "+c.restore+" "+text.ShellWord(power.Clean(o.Node))))
+		rows = append(rows, missing("left off", fmt.Errorf("not in this journal: %s: it %s", o.Node, power.Ownership{Owner: power.Others, Other: o}.SwitchedOff()), "bring it back with the command of the note, or: "+c.restore+" "+text.ShellWord(power.Clean(o.Node))))
 	}
 	switch {
 	case len(rows) > 0:

@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"lightsout/internal/outage"
@@ -30,7 +30,7 @@ func (i restoreItem) leaves() bool { return i.Do == restore.Leave }
 func planRestore(f restoreFacts, c restore.Caller) (items []restoreItem) {
 	add := func(node string, k restore.Kind, by power.Ownership, why, command string) {
 		if by.Owner != power.Ours {
-			why = foreignWhy(by)
+			why = "it " + cmp.Or(by.SwitchedOff(), "is off, and neither the journal nor an annotation names who switched it off")
 		}
 		if !slices.ContainsFunc(items, func(o restoreItem) bool { return o.Node == node && o.Kind == k }) {
 			items = append(items, restoreItem{c.Decide(node, k, by), why, command})
@@ -89,19 +89,7 @@ func offWhy(m offMachine, now time.Time) string {
 	default:
 		word = m.reading.With(word)
 	}
-	by := ""
-	if !errors.Is(syscall.Kill(m.PID, 0), syscall.ESRCH) {
-		by = fmt.Sprintf(" by pid %d, which is running: powering on ends the trial that it may be", m.PID)
-	}
-	return fmt.Sprintf("%s  %s  requested %s%s", word, view.MachineText(m.Binding), m.At.Local().Format(time.DateTime+" MST"), by)
-}
-
-// foreignWhy describes a machine that is not lightsout's here, or not any more.
-func foreignWhy(by power.Ownership) string {
-	if by.Owner == power.Nobody {
-		return "it is off, and neither the journal nor an annotation names who switched it off"
-	}
-	return "it " + by.SwitchedOff()
+	return fmt.Sprintf("%s  %s  requested %s", word, view.MachineText(m.Binding), cmp.Or(m.Running(), m.At.Local().Format(time.DateTime+" MST")))
 }
 
 // showItems prints notices, and of each item its state and, if this call leaves it as it is, the reason.

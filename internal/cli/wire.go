@@ -223,7 +223,7 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 	// Without locks nothing is switched off, but powering on goes its way.
 	locks := power.OpenLocks(hostDir)
 	m.fleet, err = power.NewFleet(power.Config{
-		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks, WayBack: o.restore(cfg),
+		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks, WayBack: o.CommandLine("restore", cfg),
 	}, journal, append(m.drivers, m.ssh)...)
 	return m, err
 }

@@ -81,7 +81,9 @@ func (m *machines) standing(node string) power.Standing {
 
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
-	switch standing := m.standing(node); {
+	switch standing, running := m.standing(node), m.leftOff[node].Running(); {
+	case running != "":
+		return fmt.Sprintf("listed as %s, requested %s", standing, running)
 	case m.views[node].GoesOff():
 		return "being switched off"
 	case standing == power.StandsOff && !m.leftOff[node].WasOn.IsZero():

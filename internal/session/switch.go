@@ -217,7 +217,7 @@ func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.L
 	}
 	owners := x.w.owners(ctx)
 	for _, n := range slices.Sorted(maps.Keys(owners)) {
-		if by := owners[n]; by.Owner != power.Ours && !slices.Contains(nodes, n) { // the guards name those
+		if by := owners[n]; by.SwitchedOff() != "" && !slices.Contains(nodes, n) { // the guards name those
 			lines = append(lines, view.Line{Level: view.Warning, Text: n + " " + by.SwitchedOff()})
 		}
 	}

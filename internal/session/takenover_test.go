@@ -2,6 +2,9 @@ package session_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +14,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/outage"
 	"lightsout/internal/session"
+	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -335,4 +339,43 @@ func TestTheTimelineSaysWhoElseSwitchesAMachineOff(t *testing.T) {
 	}
 	x.stop()
 	x.waitEnd()
+}
+
+// Another program with this journal, which runs, has asked kube-node3 to go off: each question names it, and powers
+// nothing on by default.
+func TestTheScreenNamesTheOtherProgramThatRuns(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	leave(t, dir, b, "kube-node3")
+	path := filepath.Join(dir, power.JournalName)
+	written, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(string(written)) {
+		line = line[:strings.LastIndex(line, `,"sum":`)]
+		line = strings.Replace(line, fmt.Sprintf(`"pid":%d`, os.Getpid()), fmt.Sprintf(`"pid":%d`, os.Getppid()), 1)
+		lines.WriteString(testenv.JournalLine([]byte(line + "}")))
+	}
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	y := startSession(t, dir, b, session.Options{})
+	want := fmt.Sprintf(" by pid %d, which is running: powering on ends the trial that it may be", os.Getppid())
+	named := func(q *view.Question) {
+		t.Helper()
+		if text := questionText(q); !strings.Contains(text, "kube-node3") || !strings.Contains(text, want) || q.Default == view.ChoiceYes {
+			t.Errorf("by default %q of:\n%s", q.Default, text)
+		}
+		y.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
+	}
+	named(y.question(view.QuestionRestore))
+	for action, node := range map[power.Action]string{power.ActionOn: "kube-node3", power.ActionShutdown: "kube-node4"} {
+		y.Send(view.AskPower{Action: action, Nodes: []string{node}})
+		named(y.question(view.QuestionSwitch))
+	}
+	y.Send(view.AskQuit{})
+	y.answer(view.QuestionQuit, "leave")
+	y.waitEnd()
 }
