@@ -412,7 +412,7 @@ func TestAPodThatWaitsNowMakesUpForNoOther(t *testing.T) {
 	}
 }
 
-// Losses that lack the same share a search, each with its own test of the change; numbers in names order nodes, and harmless nodes have no row.
+// Losses that lack the same share a search, each with its own test of the change; and harmless nodes have no row.
 func TestLossesThatLackTheSameShareASearch(t *testing.T) {
 	c := tiny("")
 	c.Nodes = nil
@@ -429,7 +429,7 @@ func TestLossesThatLackTheSameShareASearch(t *testing.T) {
 	if got := headline(r); !strings.Contains(got, "Can't spare: n0; 69 of 2415 pairs. ") || !strings.Contains(got, "; 69 of 2415 pairs: loosen the ") {
 		t.Error(got)
 	}
-	if got := strings.Join(r.Names[:4], " "); got != "n0 n1 n2 n3" || len(r.Rows()) != 1 {
-		t.Errorf("%s, %d rows", got, len(r.Rows()))
+	if len(r.Rows()) != 1 {
+		t.Errorf("%d rows", len(r.Rows()))
 	}
 }

@@ -216,11 +216,7 @@ func (r *Report) add(found []*asker) {
 	for _, a := range found {
 		pairs, r.PartialPairs = append(pairs, a.pairs...), r.PartialPairs+a.partials
 	}
-	at := map[string]int{}
-	for i, name := range r.Names {
-		at[name] = i
-	}
-	slices.SortFunc(pairs, func(a, b Loss) int { return cmp.Or(at[a.Nodes[0]]-at[b.Nodes[0]], at[a.Nodes[1]]-at[b.Nodes[1]]) })
+	slices.SortFunc(pairs, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
 	r.Losses = append(r.Losses, pairs...)
 	now := found[0].now
 	r.Unknown, r.Waiting, r.DownPending = now.Unknown, now.Waiting, now.Homeless()
@@ -243,7 +239,7 @@ func (q *Options) known(s *cluster.Snapshot) error {
 // nodes of the control plane as well.
 func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	groups := map[[2]string][]string{}
-	for _, n := range slices.SortedFunc(slices.Values(s.Nodes()), func(a, b *cluster.Node) int { return text.Natural(a.Name, b.Name) }) {
+	for _, n := range s.Nodes() {
 		if !n.Gone.IsZero() {
 			continue
 		}
@@ -275,7 +271,7 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			more = append(more, Loss{Sort: k[0], Name: k[1], Nodes: nodes})
 		}
 	}
-	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), text.Natural(a.Name, b.Name)) })
+	slices.SortFunc(more, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Name, b.Name)) })
 	return append(out, more...)
 }
 

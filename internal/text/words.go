@@ -1,9 +1,7 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -26,16 +24,6 @@ func Range(n [2]int) string {
 		return strconv.Itoa(n[0])
 	}
 	return fmt.Sprintf("%d–%d", n[0], n[1])
-}
-
-var digits = regexp.MustCompile("[0-9]+")
-
-// Natural compares names as cmp.Compare does, the numbers in them by their value: "node-2" is before "node-10".
-func Natural(a, b string) int {
-	pad := func(s string) string {
-		return digits.ReplaceAllStringFunc(s, func(n string) string { return strings.Repeat("0", max(0, 20-len(n))) + n })
-	}
-	return cmp.Or(cmp.Compare(pad(a), pad(b)), cmp.Compare(a, b))
 }
 
 // Each is what each value becomes, such as its text.
