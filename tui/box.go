@@ -27,7 +27,7 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 			l, r = t.box.ml, t.box.mr
 		}
 		out = append(out, titleLine(t, w, s, l, r))
-		edge := s.look(t)
+		edge, _ := s.looks(t)
 		side := string(edge) + t.box.v + reset
 		for _, line := range s.lines {
 			out = append(out, side+line+side)
@@ -36,8 +36,7 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 	if !closed {
 		return out
 	}
-	last := sections[len(sections)-1]
-	edge := last.look(t)
+	edge, _ := sections[len(sections)-1].looks(t)
 	bottom := newRow(w).put(edge, t.box.bl)
 	if foot.s != "" && width(foot.s) <= w-4 {
 		bottom.put(edge, t.box.h).put(foot.st, foot.s)
@@ -46,21 +45,17 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 	return append(out, bottom.String())
 }
 
-// look is the look of its frame.
-func (s section) look(t *theme) style {
+// looks are the looks of its frame and of its title.
+func (s section) looks(t *theme) (edge, title style) {
 	if s.active {
-		return t.accent
+		return t.accent, t.active
 	}
-	return t.dim
+	return t.dim, t.strong
 }
 
 func titleLine(t *theme, w int, s section, left, right string) string {
-	edge := s.look(t)
+	edge, look := s.looks(t)
 	r := newRow(w).put(edge, left)
-	look := t.strong
-	if s.active {
-		look = t.active
-	}
 	number, filter, title := " ", "", s.title+" "
 	if s.number != "" && w >= 30 {
 		number = " " + s.number + " "

@@ -309,27 +309,23 @@ func (p *plan) fits(w int, cols []fitting, need widths, gone []bool, floor func(
 }
 
 // cells writes one row of a table after a plan.
-func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell) {
-	first := true
+func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell) *row {
+	gap := 0
 	for i := range cs {
 		wide := p.widths[i]
 		if wide <= 0 {
 			continue
 		}
-		if !first {
-			r.space(p.gap)
-		}
-		first = false
+		r.space(gap)
+		gap = p.gap
 		spans := cs[i].form(p.short[i])
+		end := r.left - wide
 		if cols[i].right {
 			r.space(wide - spansWidth(spans))
 		}
-		end := r.left - wide
-		r.spans(t, spans, wide, p.shorten[i])
-		if !cols[i].right {
-			r.space(r.left - end)
-		}
+		r.spans(t, spans, wide, p.shorten[i]).space(r.left - end)
 	}
+	return r
 }
 
 // spans writes spans in at most w cells.

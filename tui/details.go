@@ -178,7 +178,7 @@ func (d *details) pod(ref cluster.Ref) {
 	}
 	d.add("ready", map[bool]string{true: "yes", false: "no"}[p.Ready])
 	d.time("since", p.ReadySince)
-	d.add("containers", readyContainers(s, p)+" ready")
+	d.add("containers", podReady(s, p).plain()+" ready")
 	if p.Restarts > 0 {
 		d.number("restarts", p.Restarts)
 		d.time("last restart", p.RestartedAt)

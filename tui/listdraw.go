@@ -15,6 +15,9 @@ const leastHeader = 3
 // lines is the height that shows all rows.
 func (l *list[K, R]) lines() int { return len(l.rows) + 1 }
 
+// want asks for all rows, and a double share of the lines left.
+func (l *list[K, R]) want(*scene, int) want { return want{least: 2, most: l.lines(), share: 2} }
+
 // window gives the rows to draw in h lines, with the cursor among them; but the first rows,
 // those in trouble, if nobody has moved the cursor.
 func (l *list[K, R]) window(h int, active bool) (from, to int) {
@@ -162,8 +165,7 @@ func (l *list[K, R]) header(s *scene, w int, p plan) string {
 		title, _ = cutLeft(title, p.widths[i])
 		cs[i] = textCell(s.t.head, title)
 	}
-	r := newRow(w).space(1 + l.leadWidth)
-	r.cells(s.t, p, l.fits, cs)
+	r := newRow(w).space(1+l.leadWidth).cells(s.t, p, l.fits, cs)
 	if left := r.left - 1 - 2; l.tail != nil && left >= width(l.tailTitle) {
 		r.space(2).put(s.t.head, l.tailTitle)
 	}

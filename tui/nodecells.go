@@ -73,10 +73,7 @@ func morePods(s *scene, a, b *cluster.Node) int {
 }
 
 func nodeAddress(s *scene, n *cluster.Node) cell {
-	if len(n.Addresses) == 0 {
-		return cell{}
-	}
-	return dimCell(s, n.Addresses[0])
+	return dimCell(s, strings.Join(n.Addresses[:min(1, len(n.Addresses))], ""))
 }
 
 func nodeMachine(s *scene, n *cluster.Node) cell {

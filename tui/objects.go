@@ -126,8 +126,6 @@ func (s *scene) manyNamespaces() bool {
 	return strings.Contains(cmp.Or(s.only.text, s.f.Namespaces, ","), ",")
 }
 
-func (p *objectsPane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
-
 func (p *objectsPane) draw(s *scene, w, h int, active bool) drawing {
 	title, facts := cmp.Or(p.kind, "Objects"), p.count(s)
 	if l := p.shown; l != nil && l.Listing != nil {

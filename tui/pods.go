@@ -146,8 +146,6 @@ func homeless(s *scene) []*cluster.Pod {
 	return slices.DeleteFunc(slices.Clone(s.snap.PodsOn("")), func(p *cluster.Pod) bool { return !p.Gone.IsZero() })
 }
 
-func (p *podsPane) want(*scene, int) want { return want{least: 2, most: p.lines(), share: 2} }
-
 // allPods shows all pods, or those of the selection again.
 func allPods(m *Model) {
 	to := scopeAll
@@ -201,20 +199,13 @@ func podNode(s *scene, p *cluster.Pod) cell {
 	return dimCell(s, p.Node)
 }
 
+// podReady is how many containers are ready; on a lost node nobody knows.
 func podReady(s *scene, p *cluster.Pod) cell {
+	ready, st := strconv.Itoa(p.ReadyContainers), style("")
 	if s.snap.PodUnheard(p, s.now) {
-		return shortCell(s.t.dim, readyContainers(s, p), "")
+		ready, st = "?", s.t.dim
 	}
-	return shortCell("", readyContainers(s, p), "")
-}
-
-// readyContainers is how many containers are ready; on a lost node nobody knows.
-func readyContainers(s *scene, p *cluster.Pod) string {
-	ready := strconv.Itoa(p.ReadyContainers)
-	if s.snap.PodUnheard(p, s.now) {
-		ready = "?"
-	}
-	return ready + "/" + strconv.Itoa(p.Containers)
+	return shortCell(st, ready+"/"+strconv.Itoa(p.Containers), "")
 }
 
 func podStatus(s *scene, p *cluster.Pod) cell {

@@ -138,9 +138,7 @@ func over(t *theme, base, dialog []string, w, x, y, dw int) []string {
 // sparkline draws the newest of values in w cells against top, the height of a
 // full cell.
 func (r *row) sparkline(t *theme, values []int, top, w int) {
-	if len(values) > w {
-		values = values[len(values)-w:]
-	}
+	values = values[max(0, len(values)-w):]
 	for _, v := range values {
 		top = max(top, v)
 	}

@@ -138,11 +138,7 @@ func (s *scene) message(st style, text string, w, h int) []string {
 // switchClock shows all times by the other clock.
 func switchClock(m *Model) {
 	m.s.utc = !m.s.utc
-	if m.s.utc {
-		m.say("times are UTC; C: counted from zero")
-		return
-	}
-	m.say("times are counted from zero; C: UTC")
+	m.say(map[bool]string{true: "times are UTC; C: counted from zero", false: "times are counted from zero; C: UTC"}[m.s.utc])
 }
 
 // offset writes a time by the chosen clock: "T+01:23.4", "T-00:05.0"; before there is a zero the

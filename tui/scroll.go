@@ -205,16 +205,14 @@ func (p *pager) search(by int) {
 
 // draw returns the visible lines, w wide, at most h.
 func (p *pager) draw(s *scene, lines []string, w, h int) []string {
-	below := ""
+	var below []string
 	switch {
 	case p.typing:
-		below = p.in.line(s.t, "/", w)
+		below = []string{p.in.line(s.t, "/", w)}
 	case p.note != "":
-		below = newRow(w).put(s.t.accent, fit(s.t.text(p.note), w, s.t.ellipsis)).String()
+		below = []string{newRow(w).put(s.t.accent, fit(s.t.text(p.note), w, s.t.ellipsis)).String()}
 	}
-	if below != "" {
-		h--
-	}
+	h -= len(below)
 	p.lines, p.room = lines, max(1, h)
 	most := max(0, len(lines)-p.room)
 	p.top = max(0, min(p.top, most))
@@ -225,8 +223,5 @@ func (p *pager) draw(s *scene, lines []string, w, h int) []string {
 	if i := p.at - p.top; p.what != "" && i >= 0 && i < len(out) {
 		out[i] = newRow(w).put(s.t.active, stripped(out[i])).String()
 	}
-	if below != "" {
-		out = append(out, below)
-	}
-	return out
+	return append(out, below...)
 }

@@ -30,10 +30,7 @@ type part struct {
 // eighths returns the height, in eighths of a row, of n requests in a column of this
 // many seconds. Bars and lines share it.
 func (c *chart) eighths(n, seconds int) int {
-	all := c.scale.top
-	if c.scale.perSecond {
-		all *= max(seconds, 1)
-	}
+	all := c.scale.top * max(seconds, 1)
 	return (2*max(n, 0)*c.up*8 + all) / (2 * all)
 }
 

@@ -133,13 +133,7 @@ func phases(s *scene, w int) []string {
 		need.grow(cells)
 	}
 	fitted := fitColumns(w-2, cols, need)
-	out := make([]string, 0, len(rows))
-	for _, cells := range rows {
-		r := newRow(w).space(1)
-		r.cells(t, fitted, cols, cells)
-		out = append(out, r.String())
-	}
-	return out
+	return text.Each(rows, func(cells []cell) string { return newRow(w).space(1).cells(t, fitted, cols, cells).String() })
 }
 
 // observedText is when a phase was seen or, while the trial runs, the time left until the

@@ -115,19 +115,15 @@ func (p *workloadsPane) settle(s *scene) {
 	p.take(s, all)
 }
 
-func (p *workloadsPane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
-
 func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 	notes := p.unread(s)
-	lines := make([]string, 0, h)
+	room := max(1, h-len(notes))
+	lines := p.list.draw(s, w, room, active)
+	for _, note := range notes[:h-room] {
+		lines = append(lines, textLine(s.t, w, 3, s.t.warn, note))
+	}
 	if len(p.rows) == 0 && len(notes) > 0 {
 		lines = s.message(s.t.dim, strings.Join(notes, "; "), w, h)
-	} else {
-		room := max(1, h-len(notes))
-		lines = append(lines, p.list.draw(s, w, room, active)...)
-		for _, note := range notes[:h-room] {
-			lines = append(lines, textLine(s.t, w, 3, s.t.warn, note))
-		}
 	}
 	return drawing{shownKindOf(p.only).title, p.count(s), lines}
 }
