@@ -119,7 +119,7 @@ func (r *drains) start(d *drain, nodes []string) {
 		d.nodes = append(d.nodes, n)
 		r.cordons.keep(name)
 		r.machines.show(actionsAfter[d.by], power.StageDraining, "cordoning", name)
-		r.spawn(func() {
+		r.work.Go(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
 			c := r.cordons.cordon(ctx, name, cordonsBefore[d.by], "before a drain")
@@ -148,7 +148,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		}
 		r.machines.show(actionsAfter[d.by], power.StageDraining, "draining: waiting for the API server", n.node)
 		n.askAt = r.now().Add(heldLimit) // unless there is progress
-		r.spawn(func() {
+		r.work.Go(func() {
 			err := r.opt.Drain.Drain(n.ctx, n.node, func(p cluster.DrainProgress) {
 				r.post(func() { r.progress(d, n, p) })
 			})

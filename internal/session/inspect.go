@@ -132,7 +132,7 @@ func (l *inspections) readLog(object *cluster.Description) {
 	o.Patient = !l.silent(l.wanted.Of.Key)
 	ctx, log := l.reading, &logTail{changed: l.inbox.wake}
 	l.log = log
-	l.spawn(func() {
+	l.work.Go(func() {
 		body, err := l.opt.Inspect.PodLog(ctx, o)
 		if err == nil {
 			err = log.read(body)

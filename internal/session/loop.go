@@ -20,7 +20,7 @@ type loop struct {
 	now    func() time.Time
 	rec    *RecordWriter
 	inbox  inbox
-	work   sync.WaitGroup   // goroutines that outlast one turn
+	work   sync.WaitGroup   // goroutines that outlast one turn; Run waits for them
 	frames chan *view.Frame // the newest one
 
 	snapshot *cluster.Snapshot // nil before the first
@@ -29,12 +29,6 @@ type loop struct {
 	notice   view.Notice
 
 	departure departure
-}
-
-func newLoop(opt Options) *loop {
-	return &loop{
-		opt: opt, now: opt.Now, rec: opt.RecordWriter, inbox: inbox{notify: make(chan struct{}, 1)}, frames: make(chan *view.Frame, 1),
-	}
 }
 
 // Frames hands out frames, the newest only. It is closed when Run returns.
@@ -60,13 +54,10 @@ func (l *loop) warn(lane view.Lane, subject, text string) {
 	l.notify(e)
 }
 
-// spawn runs f in a goroutine that Run waits for.
-func (l *loop) spawn(f func()) { l.work.Go(f) }
-
 // async runs work in a goroutine, at most for the given time, and passes its result to
 // then in a turn of the loop.
 func async[T any](l *loop, within time.Duration, work func(context.Context) T, then func(T)) {
-	l.spawn(func() {
+	l.work.Go(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, within)
 		defer cancel()
 		got := work(ctx)

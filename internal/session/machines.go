@@ -57,7 +57,7 @@ func newMachines(l *loop) *machines {
 
 // watch begins to read the machines' states. It is for when they are known.
 func (m *machines) watch() {
-	m.spawn(func() {
+	m.work.Go(func() {
 		m.opt.Fleet.Watch(m.ctx, func() []power.Binding { return *m.bound.Load() }, readEvery, func(node string, r power.Reading) {
 			m.post(func() { m.watched(power.NamedReading{Node: node, Reading: r}) })
 		})

@@ -117,7 +117,9 @@ func New(opt Options) *Session {
 	if opt.Target == nil {
 		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
 	}
-	l := newLoop(opt)
+	l := &loop{
+		opt: opt, now: opt.Now, rec: opt.RecordWriter, inbox: inbox{notify: make(chan struct{}, 1)}, frames: make(chan *view.Frame, 1),
+	}
 	s := &Session{loop: l, loads: &loads{loop: l}, rollouts: &rollouts{loop: l}, inspections: &inspections{loop: l}}
 	s.machines = newMachines(l)
 	s.cordons = &cordons{loop: l, machines: s.machines}

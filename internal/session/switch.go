@@ -168,7 +168,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	if asker == nil {
 		asker = x
 	}
-	w.spawn(func() {
+	w.work.Go(func() {
 		result := carryOut(w.ctx, r, asker)
 		w.post(func() { x.finished(result) })
 	})
@@ -327,7 +327,7 @@ func (w *switching) sweepNotes(s *cluster.Snapshot) {
 		return
 	}
 	w.sweepNext = w.now().Add(sweepEvery)
-	w.spawn(func() {
+	w.work.Go(func() {
 		state, _ := ClusterReader{Watcher: w.opt.Watcher, Now: w.now}.State(w.ctx) // the snapshot is there
 		w.switcher.Sweep(state.Nodes)
 	})
