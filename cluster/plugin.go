@@ -24,13 +24,23 @@ const PluginArg = "become-credential-plugin"
 // execInfo is the variable by which client-go tells a plugin whether it may ask.
 const execInfo = "KUBERNETES_EXEC_INFO"
 
+// terminalTaken is set while a screen has the terminal or is about to.
+const terminalTaken = "LIGHTSOUT_TERMINAL_TAKEN"
+
+// TakeTerminal leaves credential plugins that start from now on without a terminal, until release: a screen
+// takes it, and may not have set it up yet when the first of them runs.
+func TakeTerminal() (release func()) {
+	os.Setenv(terminalTaken, "yes")
+	return func() { os.Unsetenv(terminalTaken) }
+}
+
 // Plugin becomes the credential plugin of these arguments, and returns an exit code if that
 // fails. The plugin gets the terminal if nothing else has it; otherwise it has none, so that
 // it can neither draw on the screen nor take its keys. On Linux it ends when this program does.
 func Plugin(argv []string) int {
 	path, err := exec.LookPath(argv[0])
 	env := os.Environ()
-	if err == nil && !terminalIsFree() {
+	if err == nil && (os.Getenv(terminalTaken) != "" || !terminalIsFree()) {
 		env, err = withoutTerminal(env)
 	}
 	if err == nil {

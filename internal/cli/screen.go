@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/terminal"
 	"lightsout/internal/view"
 	"lightsout/tui"
@@ -45,6 +46,7 @@ func runSession(ctx context.Context, o options) (next *view.Scope, err error) {
 	if !o.drawn() {
 		return nil, s.run(ctx, func(ctx context.Context) error { return unlessEnded(showPlain(ctx, s.session)) })
 	}
+	defer cluster.TakeTerminal()()
 	err = s.run(ctx, func(ctx context.Context) error { return unlessEnded(s.draw(ctx)) })
 	return s.session.Next(), err
 }
