@@ -73,7 +73,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	}
 	more := h
 	more.Unheard = 1
-	if got := f.Sum(more).Text; !strings.HasSuffix(got, " · 10 pods stop · 2 Ready workers left (1 of them may be down: no heartbeat yet)") {
+	if got := f.Sum(more).Text; !strings.HasSuffix(got, " · 10 pods stop · 2 Ready workers left (lightsout still awaits a first heartbeat of 1)") {
 		t.Errorf("%q", got)
 	}
 	d := Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)

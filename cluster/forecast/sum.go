@@ -16,7 +16,7 @@ import (
 func (f *Forecast) Sum(h Hits) Line {
 	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
 	if h.Unheard > 0 {
-		left += fmt.Sprintf(" (%d of them may be down: no heartbeat yet)", h.Unheard)
+		left += fmt.Sprintf(" (lightsout still awaits a first heartbeat of %d)", h.Unheard)
 	}
 	if h.Unread != "" {
 		return Line{Text: h.Unread + " · " + left, Warn: true}
