@@ -163,7 +163,7 @@ func goToAllPods(m *Model) {
 
 func (p *podsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Pods" + after(" of ", p.of, ""), s.facts(some(p.homeless, "on no node"), some(p.tally.ending, "terminating"), readyOf(p.tally.ready, p.tally.total), p.position(s)), lines}
+	return drawing{"Pods" + after(" of ", p.of, ""), s.facts(some(p.homeless, "on no node"), p.position(s), some(p.tally.ending, "terminating"), readyOf(p.tally.ready, p.tally.total)), lines}
 }
 
 // podTrouble orders pods: those without a node first, then failing ones; ended ones
