@@ -62,7 +62,7 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 	}
 	o.attempts++
 	o.again = o.action == ActionOn && fate != Accepted
-	final := errors.As(err, new(*RefusedError)) || errors.Is(err, ErrCannot) || errors.Is(err, ErrNoMachine) || o.action != ActionOn
+	final := errors.As(err, new(*RefusedError)) || o.action != ActionOn
 	switch {
 	case fate == Accepted:
 		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Called()), "")

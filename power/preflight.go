@@ -12,7 +12,8 @@ import (
 )
 
 // Preflighter is a driver that can tell beforehand whether a machine would
-// obey. Nothing is switched by asking. It fails where the machine's state can't be read.
+// obey. Nothing is switched by asking. It fails where the machine's state can't be read. Fleet
+// asks only for actions of Abilities.
 type Preflighter interface {
 	Preflight(ctx context.Context, a Action, m Machine) error
 }

@@ -186,21 +186,22 @@ type Driver interface {
 	Ready(node string, m Machine) (Machine, error)
 	// State polls once. An unreachable machine is a Reading with State Unknown (or
 	// presumed Off), not an error; an error means that the driver could not send the
-	// request.
+	// request. Fleet calls it only if Abilities has State.
 	State(ctx context.Context, m Machine) (Reading, error)
-	// Switch requests the action and returns when it is accepted. It calls BeforeSend
-	// immediately before it sends the request. It returns ErrCannot if the driver lacks
-	// the ability, an *UnconfirmedError if it cannot tell whether the request arrived, a
+	// Switch requests the action and returns when it is accepted. Fleet calls it only for an
+	// action of Abilities. It calls BeforeSend immediately before it sends the request. It
+	// returns an *UnconfirmedError if it cannot tell whether the request arrived, a
 	// *NotSentError if it failed after BeforeSend and certainly did nothing, and a
 	// *ConflictError if another request kept it from being carried out.
 	Switch(ctx context.Context, a Action, m Machine) error
 }
 
-// Errors that drivers return.
+// Errors of Driver.Find and of Fleet.Can, which wraps them.
 var (
 	ErrNoMachine = errors.New("no machine matches")
-	ErrCannot    = errors.New("this driver can't do that")
-	// ErrShared: several nodes lead to one machine. Fleet.Can returns it, wrapped.
+	// ErrCannot: the driver lacks the ability.
+	ErrCannot = errors.New("this driver can't do that")
+	// ErrShared: several nodes lead to one machine.
 	ErrShared = errors.New("several nodes have this machine")
 )
 

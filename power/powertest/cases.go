@@ -22,20 +22,6 @@ func (s *subject) abilities() {
 	if d.Name() == "" || strings.ContainsFunc(d.Name(), unicode.IsSpace) {
 		s.Errorf("its name is %q", d.Name())
 	}
-	m := s.machine()
-	for _, a := range actions {
-		if s.w.Can.Can(a) {
-			continue
-		}
-		if err := s.unmoved(s.Context(), a, m); !errors.Is(err, power.ErrCannot) {
-			s.Errorf("%s: %v, want ErrCannot", a, err)
-		}
-	}
-	if !s.w.Can.State {
-		if r, err := s.state(s.Context(), m); !errors.Is(err, power.ErrCannot) || r.State != power.Unknown {
-			s.Errorf("the state, which it can't tell, is %+v, %v", r, err)
-		}
-	}
 }
 
 func (s *subject) find() {

@@ -21,10 +21,7 @@ const locale = "env LC_ALL=C "
 
 // Preflight runs what shows whether the node would obey, and changes nothing:
 // it logs in and runs the probe of the shutdown command.
-func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
-	if a != power.ActionShutdown {
-		return power.ErrCannot
-	}
+func (d *Driver) Preflight(ctx context.Context, _ power.Action, m power.Machine) error {
 	p := d.wouldRun(m, "")
 	if p == nil || strings.HasPrefix(d.opt.Shutdown, asksPassword) {
 		p = &job{command: "true", judge: d.obeys(m, "")}
@@ -131,10 +128,7 @@ func (d *Driver) BootID(ctx context.Context, m power.Machine) (string, error) {
 // Switch shuts down: it logs in and runs the shutdown command once. Nil means
 // that it was started, and ended well or was cut short by the machine's going
 // down; only the state proves that it is off.
-func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
-	if a != power.ActionShutdown {
-		return power.ErrCannot
-	}
+func (d *Driver) Switch(ctx context.Context, _ power.Action, m power.Machine) error {
 	work := job{command: d.opt.Shutdown, limit: d.opt.CommandTimeout}
 	var password string
 	if command, ok := strings.CutPrefix(work.command, asksPassword); ok {

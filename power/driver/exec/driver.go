@@ -246,9 +246,6 @@ func environment(v fields.Values) ([]string, error) {
 // State runs the state command. One that takes long is given time beyond ctx:
 // who asks again gets its answer.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
-	if d.commands[""] == nil {
-		return power.Reading{}, power.ErrCannot
-	}
 	r, asked, err := d.polls.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
 		r, err := d.run(ctx, d.commands[""], m)
 		if err != nil {
@@ -303,12 +300,8 @@ func stateOf(word string, r program.Result) (power.State, power.Proof) {
 
 // Switch runs the action's command.
 func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
-	c := d.commands[a]
-	if c == nil {
-		return power.ErrCannot
-	}
 	d.polls.Forget(m.ID)
 	defer d.polls.Forget(m.ID)
-	r, err := d.run(ctx, c, m)
+	r, err := d.run(ctx, d.commands[a], m)
 	return program.Switched(r, err, "the command to "+power.Verb(a)+" "+m.Title())
 }

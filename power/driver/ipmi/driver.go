@@ -207,10 +207,6 @@ var controls = map[power.Action]chassis.ChassisControl{
 // Switch sends a chassis control, once: what got no answer may have been carried
 // out.
 func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
-	control, ok := controls[a]
-	if !ok {
-		return power.ErrCannot
-	}
 	return d.talk(ctx, m, func(ctx context.Context, c *client.Client) error {
 		on, err := status(ctx, c)
 		if err != nil || on == (a == power.ActionOn) {
@@ -223,7 +219,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			return err
 		}
 		c.WithRetry(0)
-		_, reply := c.ChassisControl(ctx, control)
+		_, reply := c.ChassisControl(ctx, controls[a])
 		if reply == nil {
 			return nil
 		}

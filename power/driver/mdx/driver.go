@@ -208,9 +208,6 @@ var requests = map[power.Action]string{power.ActionOn: "power_on", power.ActionO
 // portal would. A VM is powered on with the service level in the machine's
 // Params, or that of the portal when there is none.
 func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
-	if requests[a] == "" {
-		return power.ErrCannot
-	}
 	v, r, err := d.look(ctx, m)
 	if err != nil {
 		return err

@@ -230,9 +230,6 @@ var states = map[string]power.State{
 // Switch starts or stops the server (os-start, os-stop) when it is in the state
 // that this starts from. Nova pulls no plug.
 func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
-	if !d.Abilities().Can(a) {
-		return power.ErrCannot
-	}
 	s, err := d.get(ctx, m)
 	if rest.Code(err) == http.StatusNotFound {
 		return &power.RefusedError{Why: m.Title() + " can't be switched: " + noServer}

@@ -200,9 +200,6 @@ var resetTypes = map[power.Action][]string{
 // asked for the usual.
 func (d *Driver) resetType(ctx context.Context, m power.Machine, s system, a power.Action) (string, error) {
 	wanted := resetTypes[a]
-	if len(wanted) == 0 {
-		return "", power.ErrCannot
-	}
 	allowed := s.Actions.Reset.Allowable
 	if len(allowed) == 0 && s.Actions.Reset.Info != "" {
 		var info struct {

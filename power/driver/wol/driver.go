@@ -133,17 +133,14 @@ func (d *Driver) Ready(node string, m power.Machine) (power.Machine, error) {
 	return m, conn.Close()
 }
 
-// State can't be told.
+// State is never asked for: nothing tells it.
 func (d *Driver) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reading{}, power.ErrCannot
 }
 
 // Switch powers on: it broadcasts the packet three times. It always returns an error, if
 // it sent the packet an *UnconfirmedError: no machine acknowledges a magic packet.
-func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
-	if a != power.ActionOn {
-		return power.ErrCannot
-	}
+func (d *Driver) Switch(ctx context.Context, _ power.Action, m power.Machine) error {
 	mac, err := parseMAC(m.ID)
 	if err != nil {
 		return &power.RefusedError{Why: err.Error()}
