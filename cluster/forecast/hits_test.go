@@ -14,10 +14,10 @@ import (
 func TestZoneRule(t *testing.T) {
 	for _, tc := range []struct {
 		cp, workers, off int
-		want             disruption
+		partial, full    bool
 	}{
-		{0, 4, 2, zoneNormal}, {0, 4, 3, zonePartial}, {0, 4, 4, zoneFull},
-		{1, 4, 2, zoneNormal}, {1, 4, 3, zonePartial}, {0, 6, 3, zoneNormal}, {1, 2, 1, zoneNormal}, {1, 2, 2, zoneNormal},
+		{0, 4, 2, false, false}, {0, 4, 3, true, false}, {0, 4, 4, false, true},
+		{1, 4, 2, false, false}, {1, 4, 3, true, false}, {0, 6, 3, false, false}, {1, 2, 1, false, false}, {1, 2, 2, false, false},
 	} {
 		var c cluster.Contents
 		down := map[string]bool{}
@@ -28,8 +28,8 @@ func TestZoneRule(t *testing.T) {
 			c.Nodes = append(c.Nodes, node(fmt.Sprintf("w%d", i)))
 			down[fmt.Sprintf("w%d", i)] = i < tc.off
 		}
-		if got := zones(cluster.NewSnapshot(c), down); len(got) != 1 || got[0].State != tc.want {
-			t.Errorf("%d control plane + %d workers, %d off: %+v, want %s", tc.cp, tc.workers, tc.off, got, tc.want)
+		if got := zones(cluster.NewSnapshot(c), down); len(got) != 1 || got[0].partial != tc.partial || allFull(got) != tc.full {
+			t.Errorf("%d control plane + %d workers, %d off: %+v, want %+v", tc.cp, tc.workers, tc.off, got, tc)
 		}
 	}
 	c := cluster.Contents{}
@@ -37,7 +37,7 @@ func TestZoneRule(t *testing.T) {
 		c.Nodes = append(c.Nodes, node(fmt.Sprintf("w%d", i), func(n *cluster.Node) { n.ExcludeDisruption = i >= 4 }))
 	}
 	got := zones(cluster.NewSnapshot(c), map[string]bool{"w0": true, "w1": true, "w2": true})
-	if len(got) != 1 || got[0].Nodes != 4 || got[0].State != zonePartial {
+	if len(got) != 1 || got[0].Nodes != 4 || !got[0].partial {
 		t.Errorf("excluded nodes are counted: %+v", got)
 	}
 }

@@ -178,7 +178,7 @@ func limits(set cluster.Settings, zones []zone, down []*cluster.Node) map[string
 		switch {
 		case allFull(zones):
 			l.why = "zone rule: no node is ready, so nothing is evicted"
-		case z.State == zonePartial:
+		case z.partial:
 			if rate = z.slowRate(set); rate <= 0 {
 				l.why = fmt.Sprintf("zone rule: %d of %d nodes not ready, so nothing is evicted, except perhaps from the first node found", z.NotReady, z.Nodes)
 			}

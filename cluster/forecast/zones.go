@@ -9,20 +9,11 @@ import (
 	"lightsout/internal/text"
 )
 
-// disruption is a zone's state, in the words of the node lifecycle controller.
-type disruption string
-
-// States of a zone.
-const (
-	zoneNormal  disruption = "Normal"
-	zonePartial disruption = "PartialDisruption"
-	zoneFull    disruption = "FullDisruption"
-)
-
 // zone is one zone as the node lifecycle controller counts it.
 type zone struct {
 	cluster.ZoneCount
-	State disruption
+	// partial: it is in the controller's state PartialDisruption.
+	partial bool
 }
 
 // slowRate is the rate of evictions in a zone that is partially disrupted.
@@ -46,20 +37,14 @@ func zones(s *cluster.Snapshot, down map[string]bool) []zone {
 	}
 	for i := range out {
 		z := &out[i]
-		z.State = zoneNormal
-		switch {
-		case z.NotReady == z.Nodes:
-			z.State = zoneFull
-		case z.NotReady > 2 && float64(z.NotReady)/float64(z.Nodes) >= s.Settings.UnhealthyZone.Value:
-			z.State = zonePartial
-		}
+		z.partial = z.NotReady > 2 && z.NotReady < z.Nodes && float64(z.NotReady)/float64(z.Nodes) >= s.Settings.UnhealthyZone.Value
 	}
 	slices.SortFunc(out, func(a, b zone) int { return cmp.Compare(a.Zone, b.Zone) })
 	return out
 }
 
 func allFull(zones []zone) bool {
-	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z zone) bool { return z.State != zoneFull })
+	return len(zones) > 0 && !slices.ContainsFunc(zones, func(z zone) bool { return z.NotReady < z.Nodes })
 }
 
 // zoneSentence describes how the zone rule changes evictions; empty if it changes
@@ -68,7 +53,7 @@ func zoneSentence(set cluster.Settings, zones []zone) string {
 	if allFull(zones) {
 		return "zone rule: no node is ready: the control plane removes its taints and evicts nothing"
 	}
-	i := slices.IndexFunc(zones, func(z zone) bool { return z.State == zonePartial })
+	i := slices.IndexFunc(zones, func(z zone) bool { return z.partial })
 	if i < 0 {
 		return ""
 	}
