@@ -33,17 +33,13 @@ type resource struct {
 	apiVersion, plural, kind string
 }
 
-// path is where the objects of its group are.
-func (r resource) path() string {
-	if r.apiVersion == "v1" {
-		return "/api/v1"
-	}
-	return "/apis/" + r.apiVersion
-}
-
 // of addresses q to these objects of a namespace; empty: of all.
 func (r resource) of(q *rest.Request, namespace string) *rest.Request {
-	return q.MaxRetries(0).AbsPath(r.path()).NamespaceIfScoped(namespace, namespace != "").Resource(r.plural)
+	root := "/apis/"
+	if r.apiVersion == "v1" {
+		root = "/api/"
+	}
+	return q.MaxRetries(0).AbsPath(root+r.apiVersion).NamespaceIfScoped(namespace, namespace != "").Resource(r.plural)
 }
 
 // resources are where the objects are.
@@ -165,7 +161,10 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	if err = cmp.Or(json.Unmarshal(raw[0], &o), err); err != nil {
 		return nil, sentence(fmt.Sprintf("%s can't be read: lightsout cannot parse the answer", ref), err)
 	}
-	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Conditions: conditionsOf(&o), Containers: containersOf(&o), YAML: lines}
+	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Containers: containersOf(&o), YAML: lines}
+	d.Conditions = text.Each(o.Status.Conditions, func(c metav1.Condition) Condition {
+		return Condition{harmless(c.Type), harmless(string(c.Status)), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)}
+	})
 	d.Events, d.EventsErr = c.eventsOn(ctx, r, &o)
 	d.Services, d.ServicesErr = c.servicesOf(ctx, ref.Kind, &o)
 	return d, nil
@@ -222,12 +221,6 @@ func ownerOf(o *described, ref Ref) Ref {
 		}
 	}
 	return Ref{}
-}
-
-func conditionsOf(o *described) []Condition {
-	return text.Each(o.Status.Conditions, func(c metav1.Condition) Condition {
-		return Condition{harmless(c.Type), harmless(string(c.Status)), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)}
-	})
 }
 
 func containersOf(o *described) []Container {
@@ -305,10 +298,7 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 	if r.full() == "secrets" {
 		hideValues(o)
 	}
-	data, err := yaml.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
+	data, _ := yaml.Marshal(o) // it came from JSON
 	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
 	if len(lines) > yamlLines {
 		lines = append(lines[:yamlLines], fmt.Sprintf("# %d more lines", len(lines)-yamlLines))

@@ -27,7 +27,6 @@ const (
 
 // DrainProgress is how the drain of one node stands.
 type DrainProgress struct {
-	Node string
 	// Evicting are pods whose eviction was accepted and that are not gone yet,
 	// Held those whose eviction is refused for now, each with one sentence that
 	// names the disruption budget.
@@ -62,7 +61,7 @@ func (c *Client) Drain(ctx context.Context, node string, report func(DrainProgre
 }
 
 func newDrain(c *Client, node string) *drain {
-	return &drain{c: c, node: node, last: DrainProgress{Node: node}, pause: drainPause, look: drainLook, asked: map[types.UID]bool{}, seen: map[types.UID]bool{}}
+	return &drain{c: c, node: node, pause: drainPause, look: drainLook, asked: map[types.UID]bool{}, seen: map[types.UID]bool{}}
 }
 
 // drain is one node's.
@@ -130,7 +129,7 @@ func (d *drain) left(ctx context.Context) error {
 
 // round requests every outstanding eviction once.
 func (d *drain) round(ctx context.Context) (DrainProgress, error) {
-	p := DrainProgress{Node: d.node, Held: map[Key]string{}}
+	p := DrainProgress{Held: map[Key]string{}}
 	var pods corev1.PodList
 	opts := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", d.node).String(), ResourceVersion: "0"}
 	if d.exact {

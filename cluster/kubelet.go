@@ -90,13 +90,6 @@ func (k *kubelets) want(node, boot string, wanted bool) {
 	}
 }
 
-// failed makes lightsout ask a kubelet again at its node's next change.
-func (k *kubelets) failed(node string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.asked[node] = "none yet"
-}
-
 // WantKubelets asks the kubelets of these nodes for their configuration, unless it has
 // asked since they booted. In a cluster of up to 50 nodes lightsout asks all of them
 // anyway. The answers come with a later Snapshot.
@@ -137,7 +130,9 @@ func (w *Watcher) askKubelet(ctx context.Context, node string) {
 		w.kubelets.denied.Store(true)
 		failure = "forbidden: the user needs get on nodes/proxy"
 	case err != nil:
-		w.kubelets.failed(node)
+		w.kubelets.mu.Lock()
+		w.kubelets.asked[node] = "none yet" // it is asked again at its node's next change
+		w.kubelets.mu.Unlock()
 		failure = err.Error()
 	}
 	w.send(ctx, func(s *state) { s.kubeletAnswered(node, config, failure) })

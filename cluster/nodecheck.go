@@ -60,10 +60,6 @@ func sameToGuards(a, b *Node) bool {
 	return a.Gone.IsZero() == b.Gone.IsZero() && a.UID == b.UID && a.BootID == b.BootID && a.SystemUUID == b.SystemUUID &&
 		a.ProviderID == b.ProviderID && a.MaxPods == b.MaxPods &&
 		a.Ready == b.Ready && a.Unschedulable == b.Unschedulable &&
-		slices.Equal(a.Roles, b.Roles) && slices.EqualFunc(a.Taints, b.Taints, sameTaint) && slices.Equal(a.Addresses, b.Addresses) &&
-		maps.Equal(a.Annotations, b.Annotations)
-}
-
-func sameTaint(a, b Taint) bool {
-	return a.Key == b.Key && a.Effect == b.Effect && a.Value == b.Value
+		slices.Equal(a.Roles, b.Roles) && slices.Equal(a.Addresses, b.Addresses) && maps.Equal(a.Annotations, b.Annotations) &&
+		slices.EqualFunc(a.Taints, b.Taints, func(x, y Taint) bool { return x.Key == y.Key && x.Effect == y.Effect && x.Value == y.Value })
 }

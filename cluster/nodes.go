@@ -24,7 +24,7 @@ func (n *Node) id() Key { return Key{Name: n.Name} }
 func (n *Node) put(s *state, seen time.Time, quiet bool) {
 	old := s.node(n.Name)
 	fresh := old == nil || !old.Gone.IsZero() || old.UID != n.UID
-	n.ControlPlane = n.ControlPlane || s.runsControlPlane(n.Name)
+	n.ControlPlane = n.ControlPlane || slices.ContainsFunc(slices.Collect(maps.Values(s.components)), func(c *component) bool { return c.node == n.Name })
 	if fresh {
 		if c := s.readyOn[n.Name]; c != nil {
 			n.ReadyEndpoints = c.n
@@ -140,8 +140,4 @@ func (c *component) put(s *state, _ time.Time, _ bool) {
 func (c *component) drop(s *state, _ time.Time) {
 	delete(s.components, c.pod)
 	s.renewSettings()
-}
-
-func (s *state) runsControlPlane(node string) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.components)), func(c *component) bool { return c.node == node })
 }

@@ -16,14 +16,10 @@ const (
 	readFreely = 5 * time.Second
 )
 
-// paced is a connection that lightsout reads at intervals. Each read wakes half a dozen
+// pacedConn is a connection that lightsout reads at intervals. Each read wakes half a dozen
 // threads and goroutines, which on an idle machine costs ten times as much as the
 // heartbeat itself. Meanwhile the kernel keeps the data; after a pause it is read at
 // once.
-func paced(c net.Conn) net.Conn {
-	return &pacedConn{Conn: c, opened: time.Now(), closed: make(chan struct{})}
-}
-
 type pacedConn struct {
 	net.Conn
 	opened  time.Time

@@ -199,10 +199,7 @@ func NewSpec(full *corev1.PodSpec, ownerKind string) Spec {
 			out.Volumes = append(out.Volumes, corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{Ephemeral: v.Ephemeral}})
 		}
 	}
-	b, err := out.Marshal()
-	if err != nil {
-		return Spec{}
-	}
+	b, _ := out.Marshal() // an object of the API server
 	return Spec{unique.Make(string(b))}
 }
 

@@ -36,7 +36,11 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (silentFor time.Duration, sile
 // seeingUntil is the latest moment up to now for which a missing heartbeat means
 // something.
 func seeingUntil(s *Snapshot, now time.Time) time.Time {
-	return clock.Earliest(now, clock.Earliest(heartbeatsComplete(s), s.HeartbeatsUntil))
+	complete := s.Link.LastContact // up to when all heartbeats have been delivered
+	if s.traffic != nil {
+		complete = s.traffic.complete.get()
+	}
+	return clock.Earliest(now, clock.Earliest(complete, s.HeartbeatsUntil))
 }
 
 // PodLost reports whether the pod's node is lost: not Ready and silent, or deleted.

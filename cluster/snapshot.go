@@ -113,14 +113,6 @@ func (s *Snapshot) Contact() time.Time {
 	return s.Link.LastContact
 }
 
-// heartbeatsComplete is up to when all heartbeats have been delivered.
-func heartbeatsComplete(s *Snapshot) time.Time {
-	if s.traffic != nil {
-		return s.traffic.complete.get()
-	}
-	return s.Link.LastContact
-}
-
 // Ahead is how far the server's clock is ahead of this machine's now; 0 if the
 // difference is small or unknown. Ages and times from the server are off by that much.
 func (s *Snapshot) Ahead() time.Duration {

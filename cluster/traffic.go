@@ -89,7 +89,7 @@ func (t *traffic) dialer(l line, dial Dialer) Dialer {
 			return nil, err
 		}
 		if l == heartbeatLine {
-			c = paced(c)
+			c = &pacedConn{Conn: c, opened: time.Now(), closed: make(chan struct{})}
 		}
 		h := &heldConn{Conn: c, of: t, on: l}
 		t.mu.Lock()

@@ -80,7 +80,7 @@ func (w *World) rulesOf(c *class) *rules {
 		switch {
 		case n.api.Spec.Unschedulable && !tolerates(c.spec.Tolerations, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}):
 			note(i, unschedulable)
-		case n.tainted && untoleratedTaint(n.api, c.spec):
+		case untoleratedTaint(n.api, c.spec):
 			note(i, taints)
 		case at(unfit, i):
 			note(i, nodeAffinity)

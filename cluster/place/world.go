@@ -71,7 +71,6 @@ type node struct {
 	capacity []int64
 	maxPods  int64
 	pods     []*pod
-	tainted  bool
 	unwell   bool // silent or not Ready before the outage
 }
 
@@ -237,7 +236,6 @@ func (w *World) fill() {
 			w.load[i].add(p.class, 1)
 		}
 		w.load[i].balance = balance(used[cpu], used[memory], n.capacity)
-		n.tainted = len(n.api.Spec.Taints) > 0
 	}
 }
 
