@@ -73,10 +73,7 @@ func (cl *client) newMessages(id string, bare bool) (all []message, err error) {
 		if err := req.Write(&buf); err != nil {
 			return nil, fmt.Errorf("load: the request can't be made: %w", err)
 		}
-		head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
-		if !ok {
-			return nil, fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
-		}
+		head, tail, _ := bytes.Cut(buf.Bytes(), []byte(id)) // of idHeader
 		all = append(all, message{head: head, tail: tail, body: body})
 	}
 	return all, nil

@@ -123,16 +123,14 @@ func readFonts(path string) ([]*sfnt.Font, error) {
 		return nil, err
 	}
 	all, err := opentype.ParseCollection(b)
+	var fonts []*sfnt.Font
+	for i := 0; err == nil && i < all.NumFonts(); i++ {
+		var f *sfnt.Font
+		f, err = all.Font(i)
+		fonts = append(fonts, f)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a TrueType or OpenType font: %w", path, err)
-	}
-	var fonts []*sfnt.Font
-	for i := range all.NumFonts() {
-		f, err := all.Font(i)
-		if err != nil {
-			return nil, fmt.Errorf("%s is not a TrueType or OpenType font: %w", path, err)
-		}
-		fonts = append(fonts, f)
 	}
 	return fonts, nil
 }
