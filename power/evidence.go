@@ -40,12 +40,6 @@ type sighting struct {
 	node  *outage.Now
 }
 
-// asked returns when the machine was asked to go off: it may have received the request from then on. An
-// outcome changes nothing of that, unless the intent is damaged.
-func (r *request) asked() time.Time {
-	return slices.MinFunc([]time.Time{r.At, r.arrival.Sent}, time.Time.Compare)
-}
-
 // until returns when the power API can't carry the request out any more.
 func (r *request) until() time.Time { return r.arrival.until(r.underWay, r.carriedOut) }
 
@@ -164,7 +158,8 @@ func (e *evidence) carriedOutBy(r *request, at time.Time) bool {
 
 // before is what is known of the request's node from before its machine went off.
 func (e *evidence) before(r *request) outage.Before {
-	b := outage.Before{ID: r.Binding.Node.BootID, Asked: r.asked()}
+	// It may have received the request from then on, whatever an outcome says, unless the intent is damaged.
+	b := outage.Before{ID: r.Binding.Node.BootID, Asked: slices.MinFunc([]time.Time{r.At, r.arrival.Sent}, time.Time.Compare)}
 	if e.proven.After(r.arrival.Sent) {
 		b.Off = e.proven
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -221,11 +220,6 @@ func (j *Journal) Cordoned(node string, before Action, why string) error {
 // found not to be cordoned any more, or is gone.
 func (j *Journal) Uncordoned(node, why string) error {
 	return j.appendSoon(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(why)})
-}
-
-// annotating writes that lightsout is about to put an annotation with this ID on nodes.
-func (j *Journal) annotating(id string, nodes []string) error {
-	return j.append(Entry{Kind: EntryAnnotating, Op: id, Text: Clean("annotates " + strings.Join(nodes, ", "))})
 }
 
 // annotated reports whether the journal has the annotation with this ID. It lacks one of its own if

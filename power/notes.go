@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -55,7 +56,7 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 		return nil
 	}
 	me := s.me()
-	if err := s.Fleet.journal.annotating(me.ID, nodes); err != nil {
+	if err := s.Fleet.journal.append(Entry{Kind: EntryAnnotating, Op: me.ID, Text: Clean("annotates " + strings.Join(nodes, ", "))}); err != nil {
 		return fmt.Errorf("nothing was switched: %w", err)
 	}
 	if err := s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
