@@ -241,7 +241,7 @@ func do(t *testing.T, s *site, dir string, d power.Driver, action power.Action) 
 	j := power.OpenJournal(dir, power.Cluster{Name: "lab"}, "")
 	j.SetCarriedOut(time.Millisecond)
 	defer j.Close()
-	f, err := power.NewFleet(quick, j, d)
+	f, err := power.NewFleet(quick, j, map[string]power.Driver{mdx.DriverName: d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func switchAndDie() {
 		return
 	}
 	j := power.OpenJournal(os.Getenv("SITE_DIR"), power.Cluster{Name: "lab"}, "")
-	f, err := power.NewFleet(quick, j, d)
+	f, err := power.NewFleet(quick, j, map[string]power.Driver{mdx.DriverName: d})
 	if err != nil {
 		return
 	}

@@ -121,14 +121,11 @@ type claim struct {
 
 // NewFleet makes a fleet. journal may be nil for a fleet that switches nothing.
 // It is an error to name a driver that is not among drivers.
-func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
+func NewFleet(cfg Config, journal *Journal, drivers map[string]Driver) (*Fleet, error) {
 	cfg.setDefaults()
 	f := &Fleet{
-		cfg: cfg, journal: journal, drivers: make(map[string]Driver, len(drivers)),
+		cfg: cfg, journal: journal, drivers: drivers,
 		retryPause: 10 * time.Second,
-	}
-	for _, d := range drivers {
-		f.drivers[d.Name()] = d
 	}
 	for _, turns := range []*map[string]*semaphore.Weighted{&f.switchOffs, &f.powerOns, &f.polls, &f.watches, &f.others} {
 		*turns = make(map[string]*semaphore.Weighted, len(drivers))

@@ -72,7 +72,7 @@ func TestOneNodeMayDifferFromTheRest(t *testing.T) {
 }
 
 func TestAnUnknownDriverIsAnErrorThatNamesTheField(t *testing.T) {
-	_, err := NewFleet(Config{On: "mdx", Nodes: map[string]NodeConfig{"n1": {Off: "ipmi"}}}, nil)
+	_, err := NewFleet(Config{On: "mdx", Nodes: map[string]NodeConfig{"n1": {Off: "ipmi"}}}, nil, nil)
 	if err == nil || !strings.Contains(err.Error(), `power.on_by names the driver "mdx"`) || !strings.Contains(err.Error(), "power.nodes.n1.off_by") {
 		t.Errorf("got %v", err)
 	}

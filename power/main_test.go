@@ -173,7 +173,11 @@ func testFleet(t *testing.T, cfg Config, drivers ...Driver) (*Fleet, *Journal) {
 	t.Helper()
 	j := testJournal(t, t.TempDir())
 	cfg.PollInterval = 5 * time.Millisecond
-	f, err := NewFleet(cfg, j, drivers...)
+	named := map[string]Driver{}
+	for _, d := range drivers {
+		named[d.(interface{ Name() string }).Name()] = d
+	}
+	f, err := NewFleet(cfg, j, named)
 	if err != nil {
 		t.Fatal(err)
 	}

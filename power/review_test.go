@@ -34,7 +34,7 @@ func (d lateDriver) State(ctx context.Context, m Machine) (Reading, error) {
 func TestAnAnswerFromBeforeItWentOffSettlesNothing(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		f := p.switcher.Fleet
-		slow, err := NewFleet(Config{Off: "portal", On: "portal"}, p.journal, lateDriver{f.drivers["portal"], func() time.Duration { return 4 * time.Second }})
+		slow, err := NewFleet(Config{Off: "portal", On: "portal"}, p.journal, map[string]Driver{"portal": lateDriver{f.drivers["portal"], func() time.Duration { return 4 * time.Second }}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -386,7 +386,7 @@ func (m *model) startIn(i int, dir string) *program {
 	p.ctx, p.kill = context.WithCancel(context.Background())
 	p.journal = OpenJournal(p.dir, cluster, "")
 	locks := OpenLocks(filepath.Join(m.root, host))
-	fleet, err := NewFleet(Config{Off: "portal", On: "portal", PollInterval: 10 * time.Second, Locks: locks}, p.journal, modelDriver{p})
+	fleet, err := NewFleet(Config{Off: "portal", On: "portal", PollInterval: 10 * time.Second, Locks: locks}, p.journal, map[string]Driver{"portal": modelDriver{p}})
 	if err != nil {
 		panic(err)
 	}

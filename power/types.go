@@ -169,8 +169,6 @@ type Machine struct {
 // several goroutines and ends when its context does. An accepted call is not
 // success: Fleet verifies by State.
 type Driver interface {
-	// Name is the driver's name in configuration files.
-	Name() string
 	// Abilities returns the actions of the driver.
 	Abilities() Abilities
 	// Find looks a node's machine up. hint is the name or id that the

@@ -3,7 +3,6 @@ package power
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -111,11 +110,7 @@ func (f *Fleet) states(ctx context.Context, machines []Machine) ([]Reading, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
 	defer cancel()
-	readings, err := d.States(ctx, machines)
-	if err == nil && len(readings) != len(machines) {
-		err = fmt.Errorf("%s reported the state of %d machines instead of %d", d.Name(), len(readings), len(machines))
-	}
-	return readings, err
+	return d.States(ctx, machines)
 }
 
 // Watch polls all machines now and then every interval (at least a second, counted from

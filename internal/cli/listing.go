@@ -23,7 +23,7 @@ func justListed(nodes []*cluster.Node, api *cluster.Client) *cluster.Snapshot {
 // out of date, unless it is a dry run. The Ready condition alone proves nothing: while
 // kube-controller-manager is down, nobody changes it for a machine that is off.
 func othersNotes(store power.NoteStore, j *power.Journal, dryRun bool, listed *cluster.Snapshot) []power.NodeNote {
-	fleet, err := power.NewFleet(power.Config{Locks: power.OpenLocks(hostDir), DryRun: dryRun}, j)
+	fleet, err := power.NewFleet(power.Config{Locks: power.OpenLocks(hostDir), DryRun: dryRun}, j, nil)
 	if err != nil {
 		return nil // without drivers there is none
 	}

@@ -67,7 +67,7 @@ func (halfStuck) State(ctx context.Context, _ power.Machine) (power.Reading, err
 
 func TestOneMachineThatNeverAnswersHidesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fleet, err := power.NewFleet(power.Config{On: "board", Off: "board"}, nil, halfStuck{})
+		fleet, err := power.NewFleet(power.Config{On: "board", Off: "board"}, nil, map[string]power.Driver{"board": halfStuck{}})
 		if err != nil {
 			t.Fatal(err)
 		}

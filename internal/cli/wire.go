@@ -199,7 +199,7 @@ type machines struct {
 	fleet   *power.Fleet // nil when nothing can be switched
 	missing string       // why, in one sentence
 	ssh     *ssh.Driver
-	drivers []power.Driver // those with settings of their own
+	drivers map[string]power.Driver // those with settings of their own
 }
 
 // noPowerTodo is what to do where no machine can be switched.
@@ -220,11 +220,12 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 	if err != nil {
 		return m, err
 	}
+	m.drivers[ssh.DriverName] = m.ssh
 	// Without locks nothing is switched off, but powering on goes its way.
 	locks := power.OpenLocks(hostDir)
 	m.fleet, err = power.NewFleet(power.Config{
 		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks, WayBack: o.CommandLine("restore", cfg),
-	}, journal, append(m.drivers, m.ssh)...)
+	}, journal, m.drivers)
 	return m, err
 }
 

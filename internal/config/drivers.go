@@ -13,8 +13,8 @@ import (
 // Drivers builds every driver that is configured or named, besides those that
 // need more than a configuration. They connect to nothing yet; bastion dials
 // through the bastion. On an error, none is left open.
-func (p *Power) Drivers(bastion power.Dial) ([]power.Driver, error) {
-	var out []power.Driver
+func (p *Power) Drivers(bastion power.Dial) (map[string]power.Driver, error) {
+	out := map[string]power.Driver{}
 	for _, k := range power.Kinds() {
 		d, err := p.build(k, power.Site{Bastion: bastion, Secret: secretSource})
 		if err != nil {
@@ -24,7 +24,7 @@ func (p *Power) Drivers(bastion power.Dial) ([]power.Driver, error) {
 			return nil, err
 		}
 		if d != nil {
-			out = append(out, d)
+			out[k.Name] = d
 		}
 	}
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,9 +49,7 @@ power:
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
 	for _, d := range drivers {
-		names = append(names, d.Name())
 		Close(d)
 	}
 	var want []string
@@ -59,7 +58,7 @@ power:
 			want = append(want, k.Name)
 		}
 	}
-	if !slices.Equal(names, want) || len(names) != 8 {
+	if names := slices.Sorted(maps.Keys(drivers)); !slices.Equal(names, want) || len(names) != 8 {
 		t.Errorf("built %v, want %v", names, want)
 	}
 	n, f := c.Power.Nodes["n1"].Own["fence"].(*fence.Node), c.Power.Sections["fence"].(*fence.Options)
@@ -129,7 +128,7 @@ power:
 	state := filepath.Join(dir, "state")
 	journal := power.OpenJournal(state, power.Cluster{Name: "test"}, "")
 	defer journal.Close()
-	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.FleetNodes(), PollInterval: time.Millisecond}, journal, drivers...)
+	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.FleetNodes(), PollInterval: time.Millisecond}, journal, drivers)
 	if err != nil {
 		t.Fatal(err)
 	}

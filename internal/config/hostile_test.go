@@ -30,7 +30,7 @@ func bind(t *testing.T, yaml, annotation, address string) (power.Binding, *power
 	for _, d := range drivers {
 		t.Cleanup(func() { Close(d) })
 	}
-	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.FleetNodes()}, nil, drivers...)
+	fleet, err := power.NewFleet(power.Config{Off: c.Power.Off, On: c.Power.On, Nodes: c.Power.FleetNodes()}, nil, drivers)
 	if err != nil {
 		t.Fatal(err)
 	}

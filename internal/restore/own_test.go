@@ -42,7 +42,7 @@ func (b *board) Switch(_ context.Context, _ power.Action, m power.Machine) error
 // Another journal has switched a machine off since this one did: the machine stays off, and is named with who did.
 func TestOwnLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 	b := &board{}
-	fleet, err := power.NewFleet(power.Config{On: "board", PollInterval: time.Millisecond, Parallel: 1}, power.OpenJournal(t.TempDir(), power.Cluster{Name: "mdx"}, ""), b)
+	fleet, err := power.NewFleet(power.Config{On: "board", PollInterval: time.Millisecond, Parallel: 1}, power.OpenJournal(t.TempDir(), power.Cluster{Name: "mdx"}, ""), map[string]power.Driver{"board": b})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (d *drainer) Drain(ctx context.Context, node string, report func(cluster.Dr
 	if d.refused != nil && (d.refuses == "" || d.refuses == node) {
 		return d.refused
 	}
-	p := cluster.DrainProgress{Node: node, Held: map[cluster.Key]string{}}
+	p := cluster.DrainProgress{Held: map[cluster.Key]string{}}
 	if why := d.held[node]; why != "" {
 		p.Held[cluster.Key{Namespace: "default", Name: "web"}] = why
 		report(p)

@@ -235,7 +235,7 @@ func startEmpty(t *testing.T, opt session.Options) *bench {
 func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, o session.Options, load func(*session.Target, *session.RecordWriter) *loadgen.Generator, other ...func(*session.Session, *loadgen.Generator) session.Guest) *bench {
 	t.Helper()
 	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
-	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond, ReadOnly: o.ReadOnly, DryRun: o.DryRun, WayBack: o.Restore}, j, d)
+	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond, ReadOnly: o.ReadOnly, DryRun: o.DryRun, WayBack: o.Restore}, j, map[string]power.Driver{"board": d})
 	if err != nil {
 		t.Fatal(err)
 	}

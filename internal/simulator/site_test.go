@@ -57,7 +57,7 @@ func (x *site) start(st *stateDir, what string, called way) *parts {
 	if x.guests {
 		off = "ssh"
 	}
-	fleet, err := power.NewFleet(power.Config{Off: off, On: "portal", Locks: locks, Parallel: x.slots, WayBack: restore}, j, portal{p}, guest{p})
+	fleet, err := power.NewFleet(power.Config{Off: off, On: "portal", Locks: locks, Parallel: x.slots, WayBack: restore}, j, map[string]power.Driver{"portal": portal{p}, "ssh": guest{p}})
 	if err != nil {
 		panic(err)
 	}

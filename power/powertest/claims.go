@@ -15,7 +15,7 @@ func Claims(t *testing.T, d power.Driver, a power.Action, m power.Machine) bool 
 	t.Helper()
 	j := power.OpenJournal(t.TempDir(), power.Cluster{Name: "lab", UID: "uid-lab"}, "")
 	defer j.Close()
-	f, err := power.NewFleet(power.Config{Off: d.Name(), PollInterval: 10 * time.Millisecond}, j, one{d, m})
+	f, err := power.NewFleet(power.Config{Off: "one", PollInterval: 10 * time.Millisecond}, j, map[string]power.Driver{"one": one{d, m}})
 	if err != nil {
 		t.Fatal(err)
 	}

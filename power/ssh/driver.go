@@ -81,9 +81,6 @@ func NewDriver(c *Client, opt DriverOptions) *Driver {
 	return &Driver{client: c, opt: opt, seen: map[string]*sight{}}
 }
 
-// Name gives "ssh".
-func (d *Driver) Name() string { return DriverName }
-
 // Command is the command that machines are shut down with.
 func (d *Driver) Command() string { return d.opt.Shutdown }
 

@@ -134,9 +134,6 @@ func parse(what string, argv []string) (command, error) {
 // Close ends all calls under way.
 func (d *Driver) Close() { d.polls.Close() }
 
-// Name gives "exec".
-func (d *Driver) Name() string { return DriverName }
-
 // Abilities are those that there are commands for.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{

@@ -171,9 +171,6 @@ func (d *Driver) parse(where string, params map[string]string) (map[string]*fiel
 // Close ends all calls under way.
 func (d *Driver) Close() { d.polls.Close() }
 
-// Name gives "fence".
-func (d *Driver) Name() string { return DriverName }
-
 // Abilities: it pulls the plug and powers on; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}

@@ -138,9 +138,6 @@ func New(opt Options) (*Driver, error) {
 // Close closes idle connections.
 func (d *Driver) Close() { d.rest.HTTP.CloseIdleConnections() }
 
-// Name gives "mdx".
-func (d *Driver) Name() string { return DriverName }
-
 // Abilities: all of them; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}

@@ -86,9 +86,6 @@ func (d *Driver) Close() {
 	}
 }
 
-// Name gives "openstack".
-func (d *Driver) Name() string { return DriverName }
-
 // Abilities: it powers on and shuts down; its Off is proof. It can't pull the
 // plug at once.
 func (d *Driver) Abilities() power.Abilities {

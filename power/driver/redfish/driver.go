@@ -112,9 +112,6 @@ func New(opt Options) (*Driver, error) {
 	return d, nil
 }
 
-// Name gives "redfish".
-func (d *Driver) Name() string { return DriverName }
-
 // Abilities: all of them; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}

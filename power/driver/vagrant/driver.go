@@ -78,9 +78,6 @@ func New(opt Options) (*Driver, error) {
 // Close ends all calls under way.
 func (d *Driver) Close() { d.polls.Close() }
 
-// Name gives "vagrant".
-func (d *Driver) Name() string { return DriverName }
-
 // Abilities: all of them; its Off is proof.
 func (d *Driver) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}

@@ -97,9 +97,6 @@ func parseMAC(text string) (net.HardwareAddr, error) {
 	return mac, nil
 }
 
-// Name gives "wol".
-func (d *Driver) Name() string { return DriverName }
-
 // Abilities: it powers on, and knows nothing.
 func (d *Driver) Abilities() power.Abilities { return power.Abilities{On: true} }
 
