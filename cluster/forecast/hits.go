@@ -28,8 +28,6 @@ type Hits struct {
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane, not selected and not down already.
 	ReadyWorkersLeft int
-	// Unheard is how many of these have sent lightsout no heartbeat yet.
-	Unheard int
 	// Place forecasts the nodes that the pods of all nodes that are down get: of the
 	// selected ones, and of those that are down already.
 	Place *place.Outcome
@@ -38,6 +36,8 @@ type Hits struct {
 	// LocalData are the pods with an emptyDir that a drain evicts: their contents go with
 	// them.
 	LocalData []cluster.Key
+	// All: the lines name every object, as nobody reads them in a dialog.
+	All bool
 	// BlockingsUnknown is why lightsout cannot tell whether a disruption budget blocks the drain; empty if it can.
 	BlockingsUnknown string
 

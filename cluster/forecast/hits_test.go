@@ -71,11 +71,6 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	if len(h.Deployments) != 1 || h.Deployments[0] != want {
 		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)
 	}
-	more := h
-	more.Unheard = 1
-	if got := f.Sum(more).Text; !strings.HasSuffix(got, " · 10 pods stop · 2 Ready workers left (lightsout still awaits a first heartbeat of 1)") {
-		t.Errorf("%q", got)
-	}
 	d := Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)
 	drained, held, unread := d.Hits(), h, h
 	o := *h.Place
@@ -242,6 +237,27 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 	if got := texts(f.WontLines(h)); !slices.Equal(got, []string{
 		"! zone rule: 4 of 5 nodes not ready (at least 55 % and more than 2): no further node's pods are evicted, they will NOT move"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A dialog names some workloads, and one more rather than "1 more"; printed lines have all.
+func TestTheSumNamesSomeWorkloadsOrAll(t *testing.T) {
+	for sets, want := range map[string][2]string{
+		"abc":   {"lasting: a 0/1, b 0/1, c 0/1, llm 12/16 · ", "lasting: a 0/1, b 0/1, c 0/1, llm 12/16 · "},
+		"abcde": {"lasting: a 0/1, b 0/1, c 0/1, 3 more · ", "lasting: a 0/1, b 0/1, c 0/1, d 0/1, e 0/1, llm 12/16 · "},
+	} {
+		c := mdx(nil)
+		for _, name := range strings.Split(sets, "") {
+			c.Pods = append(c.Pods, &cluster.Pod{Key: key("db", name+"-0"), Node: "kube-node3", Phase: "Running", OwnerKind: "StatefulSet", OwnerName: name, Ready: true})
+		}
+		f := Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)
+		h := f.Hits()
+		for i, all := range []bool{false, true} {
+			h.All = all
+			if got := f.Sum(h).Text; !strings.Contains(got, want[i]) {
+				t.Errorf("%q is not in %q", want[i], got)
+			}
+		}
 	}
 }
 

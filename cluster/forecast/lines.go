@@ -33,7 +33,7 @@ func (h Hits) Lines() (out []Line) {
 		out = append(out, Line{Text: text.Count(h.Unwatched, "pod", "pods") + " of namespaces that lightsout does not watch " + text.Noun(h.Unwatched, "stops", "stop") + " too", Warn: true})
 	}
 	for i, d := range h.Deployments {
-		if i == impactsShown {
+		if i == impactsShown && !h.All {
 			return append(out, Line{Text: fmt.Sprintf("and %d more deployments", len(h.Deployments)-impactsShown)})
 		}
 		l := Line{Text: fmt.Sprintf("%s: %d → %d available", d.Key, d.AvailableBefore, d.AvailableAfter)}
@@ -119,11 +119,11 @@ func (h Hits) placeLines() (out []Line) {
 		if w.Homeless().High == 0 {
 			continue
 		}
-		if named++; named <= placesShown {
+		if named++; named <= placesShown || h.All {
 			warn("%s%s: %s", w.Key, w.Already(), w.NoNode(ranged))
 		}
 	}
-	if named > placesShown {
+	if named > placesShown && !h.All {
 		warn("and %d more workloads have Pending pods", named-placesShown)
 	}
 	out = append(out, attachLines(o)...)

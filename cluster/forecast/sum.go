@@ -15,9 +15,6 @@ import (
 // as long as the nodes stay away, deployments that fall below their minimum until then, what stops or is evicted, and what is left. h is f.Hits(), for which the caller may count the workers.
 func (f *Forecast) Sum(h Hits) Line {
 	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
-	if h.Unheard > 0 {
-		left += fmt.Sprintf(" (lightsout still awaits a first heartbeat of %d)", h.Unheard)
-	}
 	if h.Unread != "" {
 		return Line{Text: h.Unread + " · " + left, Warn: true}
 	}
@@ -56,7 +53,7 @@ func (h Hits) shares(title string, all []place.Workload) (out []string) {
 		return cmp.Compare(a.After.Low*max(b.Wanted, 1), b.After.Low*max(a.Wanted, 1))
 	})
 	for i, w := range all {
-		if i == sharesShown {
+		if i == sharesShown && i < len(all)-1 && !h.All {
 			out = append(out, fmt.Sprintf("%d more", len(all)-i))
 			break
 		}
@@ -91,7 +88,7 @@ func (h Hits) BudgetLines() (out []Line) {
 		}
 		say("budget %s will block the drain: it allows %d of %d evictions, and their replacements find no node", b.Key, b.Evicted, b.Evicted+len(b.Pods))
 	}
-	if n := len(out) - impactsShown; n > 0 {
+	if n := len(out) - impactsShown; n > 0 && !h.All {
 		out = append(out[:impactsShown], Line{Text: fmt.Sprintf("and %d more budgets", n), Warn: true})
 	}
 	if n := len(h.LocalData); n > 0 {

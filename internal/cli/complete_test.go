@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"lightsout/cluster"
+	"lightsout/internal/survey"
 )
 
 // say runs a command line and gives what it prints and its error.
@@ -103,6 +106,12 @@ func TestTheShellCompletesWhatThereIs(t *testing.T) {
 }
 
 func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
+	var snapshot bytes.Buffer
+	_ = survey.Save(&snapshot, cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "node-a1"}}}), false)
+	file := filepath.Join(t.TempDir(), "snapshot.json")
+	if err := os.WriteFile(file, snapshot.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"trail run mdx --lab":                      `there is no command "lightsout trail"; did you mean "trial"?`,
 		"power of kube-node1":                      `there is no command "lightsout power of"; did you mean "off"?`,
@@ -122,6 +131,9 @@ func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
 		"demo mixed --play":                        "--play has no experiment for mixed; there are mdx and vagrant",
 		"demo vagrnat":                             `there is no demo "vagrnat"; did you mean "vagrant"?`,
 		"demo --pace fst":                          `there is no --pace "fst"; did you mean "fast"?`,
+		"survey --require n-3":                     `there is no --require "n-3", only n-1, n-2 and zone; for certain nodes together: lightsout survey NODE NODE NODE`,
+		"survey node-a1 node-a9 --from " + file:    `the cluster has no node "node-a9"; did you mean "node-a1"? (if the cluster deleted it while its machine was off, lightsout restore --dry-run lists the machine)`,
+		"survey a b --pairs":                       "survey NODE has only the loss of these nodes: leave out --pairs, --by and --require",
 		"export mdx a.gif --theme x":               `there is no --theme "x"; there are dark, light, contrast`,
 		"export":                                   "which recording (a .cast file, a record, mdx or vagrant) and picture? lightsout export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
 		"trial run mdx --lab --pace x":             `there is no --pace "x"; there are fast, real`,

@@ -13,6 +13,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
+	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -203,7 +204,7 @@ func known(s *cluster.Snapshot, nodes []string) error {
 	there := namesOf(s.Nodes())
 	for _, n := range nodes {
 		if s.Node(n) == nil {
-			return fmt.Errorf("the cluster has no node %q, only %s; if it deleted the node while the machine was off, lightsout restore --dry-run lists the machine", text.Clean(n, 300), strings.Join(there, ", "))
+			return fmt.Errorf("%s (if the cluster deleted it while its machine was off, lightsout restore --dry-run lists the machine)", plan.Missing("node", n, there))
 		}
 	}
 	return nil

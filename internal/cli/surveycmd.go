@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -30,10 +31,10 @@ type surveying struct {
 func newSurveyCommand(o *options) *cobra.Command {
 	var q surveying
 	cmd := &cobra.Command{
-		Use:   "survey",
-		Short: "Forecast which nodes and zones the cluster can spare",
-		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runSurvey(cmd.Context(), *o, q) },
+		Use:               "survey [NODE...]",
+		Short:             "Forecast which nodes and zones the cluster can spare",
+		ValidArgsFunction: o.nodes,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runSurvey(cmd.Context(), *o, q, args) },
 	}
 	o.clusterFlags(cmd)
 	waitFlag(cmd, &q.wait, viewWait)
@@ -41,7 +42,8 @@ func newSurveyCommand(o *options) *cobra.Command {
 	f.BoolVar(&q.Pairs, "pairs", false, "also lose every pair of nodes")
 	f.StringArrayVar(&q.By, "by", nil, "nodes with one value of this `label` are a failure domain (may be repeated)")
 	f.StringArrayVar(&q.min, "min", nil, "how many pods of a workload are needed, and enough, as `NAMESPACE/NAME=N` (may be repeated)")
-	choiceFlag(cmd, &q.require, "require", "", "exit with 1 unless the cluster survives the `loss` of any node (n-1), any pair (n-2) or any zone (zone)", survey.Requirements...)
+	f.StringVar(&q.require, "require", "", "exit with 1 unless the cluster survives the `loss` of any node (n-1), any pair (n-2) or any zone (zone)")
+	completeFlag(cmd, "require", cobra.FixedCompletions(survey.Requirements, cobra.ShellCompDirectiveNoFileComp))
 	q.as = formatFlag(cmd, survey.Formats...)
 	f.StringVar(&q.from, "from", "", "survey this `file` of lightsout snapshot, without a cluster")
 	return cmd
@@ -65,8 +67,15 @@ func newSnapshotCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// check parses the flags.
-func (q *surveying) check() error {
+// check parses the flags, and the names of nodes that are lost together.
+func (q *surveying) check(nodes []string) error {
+	q.Together = slices.Compact(slices.Sorted(slices.Values(nodes)))
+	switch {
+	case q.require != "" && !slices.Contains(survey.Requirements, q.require):
+		return usageError{fmt.Errorf("there is no --require %q, only %s; for certain nodes together: lightsout survey NODE NODE NODE", q.require, text.List(survey.Requirements))}
+	case len(nodes) > 0 && (q.Pairs || len(q.By) > 0 || q.require != ""):
+		return usageError{errors.New("survey NODE has only the loss of these nodes: leave out --pairs, --by and --require")}
+	}
 	q.Pairs = q.Pairs || q.require == "n-2"
 	q.Min = map[cluster.Key]int{}
 	for _, text := range q.min {
@@ -81,8 +90,8 @@ func (q *surveying) check() error {
 	return nil
 }
 
-func runSurvey(ctx context.Context, o options, q surveying) error {
-	if err := q.check(); err != nil {
+func runSurvey(ctx context.Context, o options, q surveying, nodes []string) error {
+	if err := q.check(nodes); err != nil {
 		return err
 	}
 	if q.from != "" {
@@ -109,6 +118,9 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 
 // print makes the survey of a snapshot, and judges it by the flags.
 func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
+	if err := known(s, q.Together); err != nil {
+		return usageError{err}
+	}
 	r, err := survey.Make(ctx, s, q.Options)
 	if err != nil {
 		return err

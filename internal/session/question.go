@@ -33,7 +33,7 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 		foresee := func(of func(*cluster.Snapshot, []string, []string, time.Time) *forecast.Forecast) (view.Line, []part) {
 			f := of(s.WithCordoned(p.Assumed.Cordoned, true), p.Nodes, p.Down, w.now()).After(p.Assumed.Drained)
 			h := f.Hits()
-			h.ReadyWorkersLeft, h.Unheard = p.Left+p.Awaited, p.Awaited // the guard knows of machines that are off before the API server
+			h.All, h.ReadyWorkersLeft = !w.opt.Drawn, p.Left+p.Awaited // the guard knows of machines that are off before the API server
 			return forecastParts(f, h)
 		}
 		sum, more := foresee(forecast.Outage)

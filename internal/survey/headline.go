@@ -29,16 +29,18 @@ func (s *some) add(l *Loss) {
 // warned says what happens in some of the losses, if the cluster can spare them: deployments have too few pods until these are
 // replaced, and pods may be preempted.
 func warned(losses ...*Loss) string {
-	return warning(losses, "", "until replaced", func(l *Loss) []string { return text.Each(l.Until, Left.String) }) +
-		warning(losses, "pods of ", "may end", func(l *Loss) []string {
+	losses = slices.DeleteFunc(slices.Clone(losses), (*Loss).TooMuch)
+	return warning(losses, " (%s%s until replaced)", func(l *Loss) []string { return text.Each(l.Until, Left.String) }) +
+		warning(losses, " (%spods of %s may end)", func(l *Loss) []string {
 			return text.Each(l.Victims, func(v place.Victim) string { return v.Workload.String() })
 		})
 }
 
-func warning(losses []*Loss, of, does string, what func(*Loss) []string) string {
+// warning is the format with for which losses it holds, unless for all, and which workloads it names.
+func warning(losses []*Loss, format string, what func(*Loss) []string) string {
 	var who, where []string
 	for _, l := range losses {
-		if these := what(l); len(these) > 0 && !l.TooMuch() {
+		if these := what(l); len(these) > 0 {
 			who, where = append(who, these...), append(where, l.Title())
 		}
 	}
@@ -50,7 +52,7 @@ func warning(losses []*Loss, of, does string, what func(*Loss) []string) string 
 	} else if n < len(losses) {
 		in = "for " + text.List(where) + ", "
 	}
-	return " (" + in + of + briefly(who) + " " + does + ")"
+	return fmt.Sprintf(format, in, briefly(who))
 }
 
 // briefly lists workloads, or counts more than three.
@@ -106,7 +108,7 @@ const namedMost = 6
 // text names losses, or counts them; those that the cluster can spare with the pods that may be preempted.
 func (a *answer) text(s some) string {
 	many, all := a.sort, s.n == a.all && s.n > 1
-	if a.sort == Pair || a.sort == Zone || a.sort == Node {
+	if slices.Contains([]string{Node, Pair, Zone}, a.sort) {
 		many += "s"
 	}
 	switch {
@@ -143,21 +145,19 @@ func (a *answer) conditions() (out []string) {
 
 func condition(losses ...*Loss) string {
 	var who []string
-	may := "wait"
 	for _, l := range losses {
-		if l.unreplaced().High > 0 {
-			may = "lack pods"
-		}
-		for _, w := range l.Workloads {
-			if !w.enough() {
-				who = append(who, w.Key.String())
-			}
-		}
+		who = append(who, l.waiting()...)
 	}
 	if len(who) == 0 {
 		return " only if some pods may wait"
 	}
-	return " only if " + briefly(who) + " may " + may
+	return " only if " + briefly(who) + may(losses)
+}
+
+// may says what the workloads do of which pods are away with their nodes.
+func may(losses []*Loss) string {
+	lack := slices.ContainsFunc(losses, func(l *Loss) bool { return l.unreplaced().High > 0 })
+	return map[bool]string{true: " may lack pods", false: " may wait"}[lack]
 }
 
 // Spare names what the cluster can spare, and on which condition: "Can spare, one at a time: node-c1; node-a2 only if
@@ -172,7 +172,7 @@ func (r *Report) Spare() string {
 			parts = append(parts, a.conditions()...)
 		}
 	}
-	can := "Can spare, one at a time: " + strings.Join(parts, "; ")
+	can := "Can spare" + map[bool]string{true: ", one at a time"}[len(r.Losses) > 1] + ": " + strings.Join(parts, "; ")
 	if len(parts) == 0 {
 		can = "Can spare: nothing"
 	}

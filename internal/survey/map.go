@@ -99,21 +99,7 @@ func (r *Report) mapLines(width int) []string {
 		return []string{"The map of the pairs is wider than the terminal: -o html draws it."}
 	}
 	for _, m := range r.Legend() {
-		lines = append(lines, wrapped(m.Mark+"  ", m.Means, width)...)
-	}
-	return lines
-}
-
-// wrapped breaks a text behind lead into lines of width cells, clean for a terminal; 0: there is no limit.
-func wrapped(lead, s string, width int) []string {
-	s = text.Cells(s)
-	if width == 0 {
-		return []string{lead + s}
-	}
-	lines := text.Wrap(s, max(width-text.Width(lead), 10))
-	for i := range lines {
-		lines[i] = lead + lines[i]
-		lead = text.Pad("", text.Width(lead))
+		lines = append(lines, text.Hang(m.Mark+"  "+m.Means, width)...)
 	}
 	return lines
 }

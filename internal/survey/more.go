@@ -19,7 +19,7 @@ const (
 // more says what would let the cluster spare what it can't: nodes that are there already first, then the
 // fewest pods; of each sort at most so many. Losses with one remedy share a line.
 func (r *Report) more(most int) (lines []string) {
-	who, sum := map[string][]string{}, map[string]int{}
+	who, of := map[string][]string{}, map[string][]*Loss{}
 	var all, none, unasked []string // the remedies, what has none, and what was not asked for one
 	hidden := 0
 	for _, a := range r.answers() {
@@ -50,12 +50,13 @@ func (r *Report) more(most int) (lines []string) {
 			if who[what] == nil {
 				all = append(all, what)
 			}
-			who[what], sum[what] = append(who[what], a.text(groups[what])), sum[what]+groups[what].n
+			who[what], of[what] = append(who[what], a.text(groups[what])), append(of[what], groups[what].losses...)
 		}
 	}
 	for _, what := range all {
-		one := map[bool]string{true: ", one at a time,"}[sum[what] > 1]
-		lines = append(lines, "To spare"+one+" "+strings.Join(who[what], "; ")+": "+what)
+		one := map[bool]string{true: ", one at a time,"}[len(of[what]) > 1]
+		still := warning(of[what], "; then still: %s%s"+may(of[what]), func(l *Loss) []string { return l.ToSpare.Still })
+		lines = append(lines, "To spare"+one+" "+strings.Join(who[what], "; ")+": "+what+still)
 	}
 	if hidden > 0 {
 		lines[len(lines)-1] += fmt.Sprintf("; and %d more in -o json", hidden)
@@ -90,7 +91,10 @@ func (r *Report) remedy(l *Loss) string {
 		how = strings.Join(ways, ", and ")
 	}
 	if len(l.ToSpare.Min) > 0 {
-		how = strings.TrimPrefix(how+"; or fewer pods are enough (--min "+strings.Join(l.ToSpare.Min, " --min ")+")", "; or ")
+		until := text.Each(l.homeless(), func(w Workload) string {
+			return map[bool]string{true: fmt.Sprintf("; %v until replaced", Left{w.Key, w.least, w.Wanted})}[w.least < w.After.Low]
+		})
+		how = strings.TrimPrefix(how+"; or fewer pods are enough (--min "+strings.Join(l.ToSpare.Min, " --min ")+strings.Join(until, "")+")", "; or ")
 	}
 	return how
 }

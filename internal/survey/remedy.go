@@ -26,6 +26,8 @@ type Remedy struct {
 	Lower []string `json:"lower,omitempty"`
 	// Min has values of --min, NAMESPACE/NAME=N: with so few pods the cluster can spare the nodes without any of these changes.
 	Min []string `json:"min,omitempty"`
+	// Still names workloads that lack pods even then: these wait for their node, or nobody replaces them.
+	Still []string `json:"still,omitempty"`
 
 	loose map[cluster.Key][]string // as place.World has it
 }
@@ -93,28 +95,39 @@ func (a *asker) remedies(losses []*Loss) {
 	known, searches := map[string][]Remedy{}, 0
 	for _, l := range losses[:min(len(losses), 10*remediesTried)] {
 		what := fmt.Sprint(a.lack(l), text.Each(l.homeless(), func(w Workload) []string { return w.Rules }), l.counts.Missing, l.Broken, l.Budgets, l.Held)
-		k := slices.IndexFunc(known[what], func(m Remedy) bool { return a.spares(m, l) })
+		var then *Loss
+		k := slices.IndexFunc(known[what], func(m Remedy) bool {
+			then = a.spared(m, l)
+			return then != nil
+		})
 		if k < 0 {
 			if searches == remediesTried {
 				continue
 			}
 			searches++
 			k, known[what] = len(known[what]), append(known[what], a.remedy(l))
+			then = a.play(known[what][k], l)
 		}
 		m := known[what][k]
 		m.Min = l.fewer()
+		if len(m.Up)+m.news()+len(m.Min) > 0 {
+			m.Still = then.waiting()
+		}
 		l.ToSpare = &m
 	}
 }
 
-// spares reports whether a change that spares another loss spares this one, with as much room.
-func (a *asker) spares(m Remedy, l *Loss) bool {
+// spared forecasts a loss after a change that spares another one; nil if it does not spare this one, with as much room.
+func (a *asker) spared(m Remedy, l *Loss) *Loss {
 	lost := slices.ContainsFunc(m.Up, func(n string) bool { return slices.Contains(l.Nodes, n) })
 	if lost || len(m.Up)+m.news() == 0 || m.Room != nil && !slices.Equal(m.Room, a.lack(l)) {
-		return false
+		return nil
 	}
 	x := a.play(m, l)
-	return x.harm() == len(x.Budgets) && slices.Equal(x.Budgets, m.Lower)
+	if x.harm() != len(x.Budgets) || !slices.Equal(x.Budgets, m.Lower) {
+		return nil
+	}
+	return x
 }
 
 // play forecasts a loss after a change, which may be none.
@@ -130,6 +143,12 @@ func (a *asker) play(m Remedy, l *Loss) *Loss {
 // homeless are the workloads, without a minimum that holds, of which pods get no node.
 func (l *Loss) homeless() []Workload {
 	return slices.DeleteFunc(slices.Clone(l.Workloads), func(w Workload) bool { return w.enough() || w.Homeless().High == 0 })
+}
+
+// waiting names the other workloads that lack pods, without a minimum that holds.
+func (l *Loss) waiting() []string {
+	lacking := slices.DeleteFunc(slices.Clone(l.Workloads), func(w Workload) bool { return w.enough() || w.Homeless().High > 0 })
+	return text.Each(lacking, func(w Workload) string { return w.Key.String() })
 }
 
 // lack is the room that the pods without a node need.

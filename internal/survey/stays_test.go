@@ -238,7 +238,7 @@ func TestPodsThatAreNeverEvictedBreakMinimumsAndBudgets(t *testing.T) {
 	if l := loss(t, r, "a"); len(l.Broken) != 1 || len(l.Budgets) != 1 {
 		t.Errorf("%+v", l)
 	}
-	if got, want := headline(make_(t, cluster.NewSnapshot(*c), Options{})), "To spare a: lower what the budget requires (d/ingress: 0 healthy, the budget requires 1)"; !strings.HasSuffix(got, want) {
+	if got, want := headline(make_(t, cluster.NewSnapshot(*c), Options{})), "To spare a: lower what the budget requires (d/ingress: 0 healthy, the budget requires 1); then still: d/ingress may wait"; !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -304,8 +304,8 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 // Nodes that are down are in neither list, nor is a zone that is down as a whole.
 func TestNodesThatAreDownCannotBeSpared(t *testing.T) {
 	for off, want := range map[string]string{
-		"c":     "c is down. Can spare, one at a time: a; b only if d/db may wait. Can't spare: zone 1. To spare zone 1: bring back c",
-		"c,a":   "a and c are down. Can spare: nothing. Can't spare: b; zone 1. To spare, one at a time, b; zone 1: bring back c",
+		"c":     "c is down. Can spare, one at a time: a; b only if d/db may wait. Can't spare: zone 1. To spare zone 1: bring back c; then still: d/db may wait",
+		"c,a":   "a and c are down. Can spare: nothing. Can't spare: b; zone 1. To spare, one at a time, b; zone 1: bring back c; then still: d/db may wait",
 		"a,b,c": "a, b and c are down. Can spare: nothing",
 	} {
 		c := tiny("abc")

@@ -42,6 +42,8 @@ type Options struct {
 	Min map[cluster.Key]int
 	// Off names nodes whose machines are off, although the API server may call them Ready.
 	Off []string
+	// Together names nodes that exist: the survey has one loss, that of all of them at once. None: it has every loss.
+	Together []string
 }
 
 // Kinds of losses.
@@ -53,7 +55,7 @@ const (
 
 // Loss is the forecast for the cluster when some nodes are lost.
 type Loss struct {
-	// Sort is Node, Pair, Zone or a label key; Name is the lost object.
+	// Sort is Node (also of Options.Together), Pair, Zone or a label key; Name is the lost object.
 	Sort  string   `json:"kind"`
 	Name  string   `json:"name"`
 	Nodes []string `json:"nodes"`
@@ -264,6 +266,9 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 				groups[[2]string{key, v}] = append(groups[[2]string{key, v}], n.Name)
 			}
 		}
+	}
+	if len(q.Together) > 0 {
+		return []Loss{{Sort: Node, Name: strings.Join(q.Together, " + "), Nodes: q.Together}}
 	}
 	var more []Loss
 	for k, nodes := range groups {

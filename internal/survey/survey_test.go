@@ -144,6 +144,29 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	}
 }
 
+// The loss of nodes together is that of the rack that they make up; a minimum counts until pods are replaced.
+func TestNodesAreLostTogether(t *testing.T) {
+	c := small().Contents()
+	c.Deployments = []*cluster.Deployment{{Key: cluster.Key{Namespace: "secret-space", Name: "secret-model"}, Replicas: 3, Available: 3}}
+	s := cluster.NewSnapshot(c)
+	for set, want := range map[string][2]string{
+		"secret-node-0 secret-node-1 secret-node-2": {"secret-0", "Can spare: nothing. Can't spare: secret-node-0 + secret-node-1 + secret-node-2. To spare secret-node-0 + secret-node-1 + secret-node-2: " +
+			"loosen the pod anti-affinity of secret-space/secret-web (room alone does not help) and room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)"},
+		"secret-node-2 secret-node-3": {"secret-node-2 + secret-node-3", "Can spare: secret-node-2 + secret-node-3"},
+		"secret-node-0": {"secret-node-0", "Can spare: nothing. Can't spare: secret-node-0. To spare secret-node-0: room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
+			"or fewer pods are enough (--min secret-space/secret-model=1; secret-space/secret-model 1/3 until replaced)"},
+	} {
+		r := make_(t, s, Options{Together: strings.Fields(set)})
+		if got := headline(r); got != want[1] {
+			t.Errorf("%s\nwant %s", got, want[1])
+		}
+		same := loss(t, make_(t, s, Options{Pairs: true, By: []string{"rack"}}), want[0])
+		if l := r.Losses[0]; len(r.Losses) != 1 || l.Losses != same.Losses || l.Why() != same.Why() {
+			t.Errorf("%+v\nwant %+v", r.Losses, same)
+		}
+	}
+}
+
 func TestAMinimumIsARequirement(t *testing.T) {
 	key := cluster.Key{Namespace: "secret-space", Name: "secret-model"}
 	r := make_(t, small(), Options{Min: map[cluster.Key]int{key: 3}})
@@ -373,7 +396,7 @@ func TestTheTableFitsATerminal(t *testing.T) {
 				t.Errorf("%d cells of %d: %s", n, width, line)
 			}
 		}
-		for _, want := range []string{"1 secret-node-0  1  3  1  1  1  1\n", "~  some pods wait", "\n  secret-space/secret-model: 2 of 3 left, 1 Pending: "} {
+		for _, want := range []string{"1 secret-node-0  1  3  1  1  1  1\n", "~  some pods wait", "\n  secret-space/secret-model: 2 of 3 left, 1 Pending: Insufficient nvidia.com/gpu\n"} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%q is not in\n%s", want, &b)
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
@@ -119,7 +120,7 @@ func counted(n place.Range, one, many string) string {
 }
 
 func (r *Report) table(out io.Writer, width int) error {
-	wrap := func(line string) []string { return wrapped("", line, width) }
+	wrap := func(line string) []string { return text.Hang(text.Cells(line), width) }
 	top := slices.Concat(text.Each(r.Headline(map[bool]int{true: remediesTried, false: remediesMost}[width == 0]), wrap)...)
 	parts := slices.Concat([][]string{top, r.mapLines(width), r.lossLines(width)}, text.Each(r.Notes(), wrap))
 	page := ""
@@ -159,7 +160,7 @@ func (l *Loss) exceeds(a, b *Loss) bool {
 }
 
 // lossLines is the table of the losses, without columns that are empty. On a terminal the reason stands
-// below its line.
+// below its line, with the scheduler's in short.
 func (r *Report) lossLines(width int) (lines []string) {
 	if len(r.Losses) == 0 {
 		return nil
@@ -167,8 +168,12 @@ func (r *Report) lossLines(width int) (lines []string) {
 	rows := [][]string{slices.Clone(columns)}
 	for _, l := range r.Rows() {
 		row := l.Cells()
-		if width > 0 {
-			row[len(row)-1] = text.Clean(l.Why(), 600)
+		if short := *l; width > 0 {
+			short.Workloads = text.Each(l.Workloads, func(w Workload) Workload {
+				w.Reasons = text.Each(w.Reasons, func(m string) string { return strings.ReplaceAll(cluster.Short(m), "; ", ", ") })
+				return w
+			})
+			row[len(row)-1] = text.Clean(short.Why(), 600)
 		}
 		rows = append(rows, row)
 	}
@@ -192,7 +197,7 @@ func (r *Report) lossLines(width int) (lines []string) {
 	for i, line := range text.Columns(rows) {
 		lines = append(lines, line)
 		if i > 0 && why[i] != "" {
-			lines = append(lines, wrapped("  ", why[i], width)...)
+			lines = append(lines, text.Hang("  "+text.Cells(why[i]), width)...)
 		}
 	}
 	return lines
