@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -53,13 +54,22 @@ func Open(n *yaml.Node, name string, known ...string) (g Group, faults []error) 
 	return g, faults
 }
 
-// Fields is Open, but returns only the first fault.
+// Fields is Open, with the faults as one error: see Single.
 func Fields(n *yaml.Node, name string, known ...string) (Group, error) {
 	g, faults := Open(n, name, known...)
-	if len(faults) > 0 {
-		return g, faults[0]
+	return g, errors.Join(faults...)
+}
+
+// Single are the faults of which errors.Join has made one error; nil has none.
+func Single(err error) (faults []error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			faults = append(faults, Single(one)...)
+		}
+	} else if err != nil {
+		faults = []error{err}
 	}
-	return g, nil
+	return faults
 }
 
 // Take reads the fields that the struct into has, those of embedded structs included, and

@@ -51,7 +51,7 @@ const (
 
 // Action is what a step does. Only the fields of its kind are set.
 type Action struct {
-	Kind Kind // empty: the step can't be read
+	Kind Kind
 	// Nodes are those to switch, cordon or drain. They bound a Wait; it is for all nodes
 	// that the trial has switched off so far if there are none.
 	Nodes []string

@@ -10,21 +10,26 @@ import (
 
 // check finds faults that the grammar permits: steps that cannot be carried out, and
 // expectations that can never be met. Each is an *Error. It names unnamed steps, and
-// omits faults that follow from an unreadable step.
+// omits faults that may follow from an unreadable step.
 func (p *Plan) check() []error {
 	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, loads: map[string]*loadState{}}
 	c.nameSteps()
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Action.Kind == "" {
-			return c.faults
+			c.unread = append(c.unread, s.word)
+			continue
 		}
+		before := c.faults
 		c.step(s)
+		if !c.known(s.Action.Kind.kind().after...) {
+			c.faults = before
+		}
 	}
 	p.left = c.off
-	if len(c.off)+len(c.on) == 0 {
+	if c.known(Off) && len(c.off)+len(c.on) == 0 {
 		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add one under steps:, like "- off: [kube-node3]"`)
-		return c.faults
+		c.unread = append(c.unread, Off) // what else follows from that is no fault of its own
 	}
 	for _, e := range p.Expect {
 		c.add(c.expectation(e))
@@ -84,6 +89,8 @@ type checker struct {
 	// cordoned are the nodes of the cordons and drains so far.
 	cordoned []string
 	loads    map[string]*loadState
+	// unread are the kinds of the steps so far that can't be read; empty: nobody knows of which kind one is.
+	unread []Kind
 	// steady is the hold or rate that was begun last in the background.
 	steady string
 	faults []error
@@ -94,6 +101,11 @@ func (c *checker) add(err error) {
 	if err != nil {
 		c.faults = append(c.faults, err)
 	}
+}
+
+// known reports whether all steps of these kinds so far could be read.
+func (c *checker) known(kinds ...Kind) bool {
+	return !slices.ContainsFunc(c.unread, func(k Kind) bool { return k == "" || slices.Contains(kinds, k) })
 }
 
 // wrong adds a fault with its line.
@@ -117,11 +129,11 @@ func (c *checker) switched() []string {
 // expectation finds one that can never be met.
 func (c *checker) expectation(e Expectation) error {
 	switch m := measures[e.Measure]; {
-	case m.of == "step" && c.loads[e.Step] == nil:
+	case m.of == "step" && c.loads[e.Step] == nil && c.known(Load):
 		return c.noLoad(e.Line, e.Step)
 	case m.of == "deployment":
 		return c.p.ofThis(e.Line, e.Subject)
-	case e.Subject != "" && !slices.Contains(c.switched(), e.Subject):
+	case m.of == "node" && c.known(Off) && e.Subject != "" && !slices.Contains(c.switched(), e.Subject):
 		return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)
 	}
 	return nil

@@ -24,11 +24,7 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 	if root.Kind != yaml.MappingNode {
 		return []error{errorAt(root.Line, "a plan begins with fields like name: and steps:, not with %s", is(root))}
 	}
-	note := func(err error) {
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
+	note := func(err error) { faults = append(faults, yamlfile.Single(err)...) }
 	g, faults := yamlfile.Open(root, "a plan", "name", "about", "deployment", "steps", "expect")
 	note(p.decodeName(root, g))
 	if f, ok := g["about"]; ok {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -20,8 +21,8 @@ func decodeExpectation(n *yaml.Node) (Expectation, error) {
 	words := slices.Sorted(maps.Keys(measures))
 	word, g, err := openOne(n, "an expectation", "measure", words, expectFields, []string{"min", "max"})
 	e.Measure = word
-	if err == nil {
-		err = cmp.Or(e.decodeBounds(g[word].Value), e.decodeOf(g))
+	if word != "" {
+		err = errors.Join(cmp.Or(err, e.decodeOf(g)), e.decodeBounds(g[word].Value))
 	}
 	if err != nil {
 		return Expectation{}, err
@@ -87,10 +88,7 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 // decodeMinMax reads {min: 4, max: 6}.
 func (e *Expectation) decodeMinMax(n *yaml.Node) error {
 	g, err := fields(n, "bounds", "min", "max")
-	if err != nil {
-		return err
-	}
-	if len(g) == 0 {
+	if len(g) == 0 && err == nil {
 		return errorAt(n.Line, "these bounds are empty: give min, max or both")
 	}
 	what := "a whole number"
@@ -98,7 +96,7 @@ func (e *Expectation) decodeMinMax(n *yaml.Node) error {
 		what = "a time written like 90s or 30m"
 	}
 	bound := func(n *yaml.Node, _ string) (*float64, error) { return e.bound(n, what) }
-	err = cmp.Or(field(g, "min", &e.Min, bound), field(g, "max", &e.Max, bound))
+	err = errors.Join(err, field(g, "min", &e.Min, bound), field(g, "max", &e.Max, bound))
 	if err == nil && e.Min != nil && e.Max != nil && *e.Min > *e.Max {
 		err = errorAt(n.Line, "min is more than max here, so %s can never be met", e.Measure)
 	}

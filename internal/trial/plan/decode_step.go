@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -23,21 +24,24 @@ type kind struct {
 	fields []string      // those in { }; none: the value is never a group
 	like   string        // an example of the value, or of bare
 	within time.Duration // how long, when the plan does not say
+	after  []Kind        // the kinds of the steps before it that decide whether it can be carried out
 }
 
 // kinds are the kinds of steps, in the order of the help.
 var kinds = []kind{
-	{name: Load, fields: []string{"burst", "hold", "rate", "requests", "for", "background", "timeout"}, like: "{burst: 16}, {hold: 16} or {rate: 2/s}"},
-	{name: Off, bare: "nodes", must: true, fields: []string{"nodes", "how", "within"}, like: "[kube-node3]"},
-	{name: On, bare: "nodes", must: true, fields: []string{"nodes", "within"}, like: "[kube-node3]"},
-	{name: Wait, bare: "for", must: true, fields: []string{"for", "nodes", "deployment", "within"}, like: "detected"},
+	{name: Load, fields: []string{"burst", "hold", "rate", "requests", "for", "background", "timeout"}, like: "{burst: 16}, {hold: 16} or {rate: 2/s}", after: []Kind{Load, Stop}},
+	{name: Off, bare: "nodes", must: true, fields: []string{"nodes", "how", "within"}, like: "[kube-node3]", after: []Kind{Off, On}},
+	{name: On, bare: "nodes", must: true, fields: []string{"nodes", "within"}, like: "[kube-node3]", after: []Kind{Off, On}},
+	{name: Wait, bare: "for", must: true, fields: []string{"for", "nodes", "deployment", "within"}, like: "detected", after: []Kind{Off, On}},
 	{name: Cordon, bare: "nodes", must: true, fields: []string{"nodes"}, like: "[kube-node3]"},
-	{name: Drain, bare: "nodes", must: true, fields: []string{"nodes", "within"}, like: "[kube-node3]", within: DrainWithin},
-	{name: Uncordon, bare: "nodes", must: true, fields: []string{"nodes"}, like: "[kube-node3]"},
+	{name: Drain, bare: "nodes", must: true, fields: []string{"nodes", "within"}, like: "[kube-node3]", within: DrainWithin, after: []Kind{Off, On}},
+	{name: Uncordon, bare: "nodes", must: true, fields: []string{"nodes"}, like: "[kube-node3]", after: []Kind{Cordon, Drain}},
 	{name: Rollout, bare: "deployment", fields: []string{"deployment", "within"}},
 	{name: Pause, bare: "pause"},
-	{name: Stop, bare: "stop"},
+	{name: Stop, bare: "stop", after: []Kind{Load, Stop}},
 }
+
+func (k Kind) kind() kind { return kinds[slices.Index(kindNames(), string(k))] }
 
 func kindNames() []string { return text.Each(kinds, func(k kind) string { return string(k.name) }) }
 
@@ -52,20 +56,19 @@ func decodeStep(n *yaml.Node) (Step, error) {
 		inside = append(inside, k.fields...)
 	}
 	word, g, err := openOne(n, "a step", "step", kindNames(), []string{"name"}, inside)
-	if err != nil {
+	s.word = Kind(word)
+	if word == "" {
 		return s, err
 	}
+	var named, wrong error
 	if f, ok := g["name"]; ok {
-		s.Name, err = readText(f.Value, "the name of a step", maxStepName)
-		if err != nil {
-			return s, err
-		}
+		s.Name, named = readText(f.Value, "the name of a step", maxStepName)
 		if s.Name == AllLoads {
-			return s, errorAt(f.Value.Line, `a step can't be named "all", because "stop: all" stops every load`)
+			named = errorAt(f.Value.Line, `a step can't be named "all", because "stop: all" stops every load`)
 		}
 	}
-	s.Action, err = kinds[slices.Index(kindNames(), word)].decode(g[word].Value)
-	return s, err
+	s.Action, wrong = s.word.kind().decode(g[word].Value)
+	return s, errors.Join(err, named, wrong)
 }
 
 // openOne opens a group, called what, that has one of the words, called one, beside other
@@ -130,20 +133,15 @@ func (k kind) decodeFields(a *Action, n *yaml.Node) error {
 		return errorAt(n.Line, "%s must be written like %s, and this is %s", k.name, k.like, is(n))
 	}
 	g, err := fields(n, "this "+string(k.name)+" step", k.fields...)
-	if err != nil {
-		return err
-	}
-	if _, ok := g[k.bare]; k.must && !ok {
-		return errorAt(n.Line, "this %s step lacks %s: add %s: %s", k.name, k.bare, k.bare, k.like)
+	if _, ok := g[k.bare]; k.must && !ok && err == nil {
+		err = errorAt(n.Line, "this %s step lacks %s: add %s: %s", k.name, k.bare, k.bare, k.like)
 	}
 	for _, name := range k.fields {
 		if f, ok := g[name]; ok {
-			if err := a.decodeField(name, name, f.Value); err != nil {
-				return err
-			}
+			err = errors.Join(err, a.decodeField(name, name, f.Value))
 		}
 	}
-	return a.whole(n, g)
+	return cmp.Or(err, a.whole(n, g))
 }
 
 // decodeField reads a field, which errors call name.

@@ -52,7 +52,7 @@ func Text(name string) ([]byte, error) {
 }
 
 // Parse reads a plan strictly: unknown fields and impossible steps are errors, each an *Error with its
-// line. It returns all of them by their lines, at most one of a step or an expectation.
+// line. It returns all of them by their lines, without those that may follow from others.
 func Parse(text []byte) (*Plan, []error) {
 	p, faults := &Plan{}, []error(nil)
 	if root, err := file.Read(text); err != nil {

@@ -47,8 +47,9 @@ type Step struct {
 	// Name is unique in the plan; an unnamed step gets a name from its action ("burst
 	// of 16", "shut down kube-node3", "wait: detected").
 	Name string
-	// Action is what it does.
+	// Action is what it does; without a Kind it can't be read. word is how it was written.
 	Action Action
+	word   Kind
 }
 
 // Text describes the step in one line.

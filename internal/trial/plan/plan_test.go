@@ -262,8 +262,9 @@ func FuzzParse(f *testing.F) {
 func TestAllFaultsAreReportedTogether(t *testing.T) {
 	const head = "nam: x\nname: two\ndeployment: shop\n"
 	for text, want := range map[string]string{
-		head + "steps:\n  - of: [n1]\n  - wait: detected\n  - pause: soon\n  - on: [n1]\nexpect:\n  - detected: maybe\n  - sent: 3\n    step: clients\n":                                  "1 3 5 7 10",
-		head + "steps:\n  - off: [n1, n2]\n  - off: [n2, n3]\n  - wait: ready\n  - on: [n1, n2, n3, n4]\n  - on: [n1]\nexpect:\n  - detcted: predicted\n  - sent: 3\n    step: clients\n": "1 3 6 7 8 9 11 12",
+		head + "steps:\n  - of: [n1]\n  - wait: detected\n  - pause: soon\n  - on: [n1]\nexpect:\n  - detected: maybe\n  - sent: 3\n    step: clients\n":                                                                                             "1 3 5 7 10",
+		head + "steps:\n  - off: [n1, n2]\n  - off: [n2, n3]\n  - wait: ready\n  - on: [n1, n2, n3, n4]\n  - on: [n1]\nexpect:\n  - detcted: predicted\n  - sent: 3\n    step: clients\n":                                                            "1 3 6 7 8 9 11 12",
+		"name: two\nsteps:\n  - load: {hold: 0, background: yes}\n  - off: [n1, n1, N2]\n  - wait: {for: redy, within: x}\n    name: all\n  - uncordon: [n1]\n  - on: [n3]\n  - stop: nothing\nexpect:\n  - ready: {min: a, max: b}\n    node: n9\n": "3 3 4 4 5 5 6 7 11 11",
 	} {
 		p, faults := Parse([]byte(text))
 		var lines []string

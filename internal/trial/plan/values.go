@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"time"
@@ -62,19 +63,17 @@ func decodeNames(n *yaml.Node, name string) ([]string, error) {
 		return nil, errorAt(n.Line, "%s names no node", name)
 	}
 	var out []string
+	var faults []error
 	seen := map[string]bool{}
 	for _, c := range n.Content {
 		s, err := decodeName(c, "the name of a node")
-		if err != nil {
-			return nil, err
-		}
-		if seen[s] {
-			return nil, errorAt(c.Line, "%s is named twice in the same list", s)
+		if err == nil && seen[s] {
+			err = errorAt(c.Line, "%s is named twice in the same list", s)
 		}
 		seen[s] = true
-		out = append(out, s)
+		out, faults = append(out, s), append(faults, err)
 	}
-	return out, nil
+	return out, errors.Join(faults...)
 }
 
 func decodeDeployment(n *yaml.Node, name string) (string, error) {
