@@ -103,6 +103,9 @@ type Row struct {
 	Second
 	// span is that of its failed requests, without those that lightsout could not send.
 	span Failures
+	// ended is the span of the same that ended in it; answered: one did that was ok.
+	ended    Failures
+	answered bool
 	// vain is since when the first of those that failed in it had waited in vain.
 	vain time.Time
 }
@@ -123,8 +126,10 @@ func (s *Series) Note(r *Record, from time.Time) {
 		s.OwnError = r.Error
 	case r.Class.Failed():
 		x.span.join(failed(r, from))
+		last.ended.join(failed(r, r.End))
 		last.vain = clock.Earliest(last.vain, r.inVainSince())
 	case r.Class == ClassOK:
+		last.answered = true
 		s.good = clock.Latest(s.good, r.End)
 	}
 }

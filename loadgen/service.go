@@ -1,14 +1,14 @@
 package loadgen
 
 import (
-	"slices"
 	"time"
 
 	"lightsout/internal/clock"
 )
 
-// Service is what requests show of the service, by the seconds in which they were sent. Everything
-// that is said of it follows from this: error windows, spells, the recorder's sign and its severity.
+// Service is what requests show of the service. Error windows and spells follow from the seconds in which they were
+// sent; the recorder's sign and its severity, which follow what clients notice as it happens, from those in which they
+// ended.
 type Service int
 
 // States of a service, the worst last.
@@ -63,17 +63,22 @@ const (
 	downLength = 3 * time.Second
 )
 
-// Service is what all requests show: down if three or more failed while none succeeded for at least three
-// seconds, or since. A request that hangs fails among later ones that are ok.
+// Service is what all requests show: by their ends, down if three or more failed while none succeeded for at least
+// three seconds, or since.
 func (s *Series) Service() (worst Service) {
-	if slices.ContainsFunc(s.down(), func(f Failures) bool {
-		ok := s.okSince(f.First)
-		return f.N >= downLeast && (ok.IsZero() || ok.Sub(f.First.Truncate(time.Second)) >= downLength)
-	}) {
-		return ServiceDown
-	}
+	var since Failures // the last second in which one succeeded
+	down := false
 	for _, x := range s.rows {
 		worst = max(worst, min(x.service(), ServiceDegraded))
+		if !x.answered {
+			since.join(x.ended)
+			continue
+		}
+		down = down || since.N >= downLeast && x.At.Sub(since.First.Truncate(time.Second)) >= downLength
+		since = Failures{}
+	}
+	if down || since.N >= downLeast {
+		return ServiceDown
 	}
 	return worst
 }

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"testing"
 	"time"
 )
@@ -31,30 +32,32 @@ func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
 	}
 }
 
-// A service is down if three or more requests failed while none succeeded for three seconds, at any rate; one that
-// hangs fails among later ones that are ok. F is a second in which five fail.
+// A service is down if three or more requests failed while none succeeded for three seconds, at any rate, by their ends:
+// one that hangs (H, for 5 s) fails among later ones that are ok. F is a second in which five fail.
 func TestTheStateOfAServiceFollowsFromItsSeconds(t *testing.T) {
 	t.Parallel()
 	for classes, want := range map[string]Service{
-		"":         ServiceUnasked,
-		"ccc":      ServiceUnasked,
-		"ooo":      ServiceUp,
-		"oofo":     ServiceDegraded,
-		"offoffo":  ServiceDegraded,
-		"ofcf fo":  ServiceDown,
-		"fofofofo": ServiceDegraded,
-		"ooFoo":    ServiceDegraded,
-		"ooFFoo":   ServiceDegraded,
-		"ooFFFoo":  ServiceDown,
-		"ooF":      ServiceDown,
-		"ooLLLL":   ServiceUp,
-		"LLLL":     ServiceUnasked,
+		"":              ServiceUnasked,
+		"ccc":           ServiceUnasked,
+		"ooo":           ServiceUp,
+		"oofo":          ServiceDegraded,
+		"offoffo":       ServiceDegraded,
+		"ofcf fo":       ServiceDown,
+		"fofofofo":      ServiceDegraded,
+		"ooFoo":         ServiceDegraded,
+		"ooFFoo":        ServiceDegraded,
+		"ooFFFoo":       ServiceDown,
+		"ooF":           ServiceDown,
+		"ooHHHoooooooo": ServiceDegraded,
+		"ooHHHHHHHHHoo": ServiceDown,
+		"ooLLLL":        ServiceUp,
+		"LLLL":          ServiceUnasked,
 	} {
 		var s Series
 		for second, c := range classes {
-			class, known := map[rune]Class{'o': ClassOK, 'f': ClassRefused, 'F': ClassRefused, 'c': ClassCancelled, 'L': ClassLocal}[c]
+			class, known := map[rune]Class{'o': ClassOK, 'f': ClassRefused, 'H': ClassConnectTimeout, 'F': ClassRefused, 'c': ClassCancelled, 'L': ClassLocal}[c]
 			for n := map[rune]int{'F': 4}[c]; known && n >= 0; n-- {
-				s.Note(ended(float64(second), class, 0.1), at(float64(second)))
+				s.Note(ended(float64(second), class, cmp.Or(map[rune]float64{'H': 5}[c], 0.1)), at(float64(second)))
 			}
 		}
 		if got := s.Service(); got != want {
