@@ -137,13 +137,13 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 	case q.Type != "":
 		typed, err := c.ask(ctx, os.Stdout, fmt.Sprintf("type %q to %s: ", q.Type, label))
 		if yes = err == nil && typed == q.Type; !yes {
-			return "", false, errNotDone
+			return "", false, notDone(err)
 		}
 		return typed, true, nil
 	}
-	yes, _ = c.askYes(ctx, c.out, label+"? [y/N] ")
+	yes, err = c.askYes(ctx, c.out, label+"? [y/N] ")
 	if !yes && switching {
-		return "", false, errNotDone
+		return "", false, notDone(err)
 	}
 	return "", yes, nil
 }
@@ -154,7 +154,15 @@ func (c *console) askYes(ctx context.Context, out io.Writer, prompt string) (boo
 	return err == nil && (text == "y" || text == "yes"), err
 }
 
-var errNotDone = fmt.Errorf("nothing was switched: the answer was no")
+var errNotDone = errors.New("nothing was switched")
+
+// notDone is errNotDone with the reason: the answer was no, or why nobody answered.
+func notDone(unanswered error) error {
+	if unanswered != nil {
+		return fmt.Errorf("%w: nobody answered (%w); repeat with --yes", errNotDone, unanswered)
+	}
+	return fmt.Errorf("%w: the answer was no", errNotDone)
+}
 
 // ask shows a prompt and reads a line from the terminal, without the keys that were typed
 // before: they are no answer. It returns early when ctx ends. It must not be called for a
@@ -192,10 +200,12 @@ func (c *console) line(ctx context.Context) (string, error) {
 	select {
 	case r := <-c.reading:
 		c.reading = nil
-		return r.text, r.err
+		if r.err == nil {
+			return r.text, nil
+		}
 	case <-ctx.Done():
-		return "", ctx.Err()
 	}
+	return "", errors.New("the input ended, or lightsout was interrupted")
 }
 
 // settled reports whether no action on the nodes is under way, and the nodes for which

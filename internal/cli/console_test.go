@@ -11,15 +11,17 @@ import (
 	"lightsout/internal/view"
 )
 
-// Only a line that is typed after the prompt answers it.
+// Only a line that is typed after the prompt answers it. The end of the input is no answer.
 func TestTheConsoleTakesAnAnswerThatIsTypedAfterThePrompt(t *testing.T) {
 	operator := openTerminal(t)
 	q := view.Question{ID: "q1", Kind: view.QuestionSwitch, Title: "Shut down n1?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave it on"}, {ID: view.ChoiceYes, Label: "Shut down 1 node"}}}
-	for line, want := range map[string]bool{"y\n": true, "n\n": false, "\n": false} {
+	for line, want := range map[string]bool{"y\n": true, "n\n": false, "\n": false, "\x04": false} {
 		_, _ = operator.WriteString("y\n") // too early
 		c := &console{out: writerFunc(func(p []byte) { _, _ = operator.WriteString(line) }), in: bufio.NewReader(os.Stdin)}
 		if _, yes, err := c.decide(t.Context(), q, "Shut down 1 node"); yes != want || !want && !errors.Is(err, errNotDone) {
 			t.Errorf("%q: %t, %v", line, yes, err)
+		} else if unanswered := line == "\x04"; !want && strings.HasSuffix(err.Error(), "; repeat with --yes") != unanswered {
+			t.Errorf("%q: %v", line, err)
 		}
 	}
 }

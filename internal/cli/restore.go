@@ -84,7 +84,7 @@ func (c *console) askFor(ctx context.Context, items []restoreItem) (chosen []res
 	}
 	if len(texts) > 0 {
 		if ok, err := c.agrees(ctx, strings.Join(texts, "; ")); !ok || err != nil {
-			return nil, nil, errors.Join(err, errNotDone)
+			return nil, nil, notDone(err)
 		}
 	}
 	for _, i := range items {
@@ -107,7 +107,7 @@ func (c *console) agrees(ctx context.Context, question string) (bool, error) {
 		return true, nil
 	}
 	if c.in == nil {
-		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
+		return false, errors.New("there is no terminal to confirm on")
 	}
 	return c.askYes(ctx, os.Stdout, question+"? [y/N] ")
 }
