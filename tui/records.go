@@ -27,6 +27,7 @@ func openRecords(m *Model) {
 			{fitting{}, "TIME", func(s *scene, r view.RecordLine) cell {
 				return textCell(s.t.dim, r.At.Local().Format(time.DateTime))
 			}, nil},
+			{fitting{drop: 2}, "CLUSTER", func(s *scene, r view.RecordLine) cell { return plainCell(s, r.Cluster) }, nil},
 			{fitting{least: 20, ease: 12, min: 8}, "WHAT", func(s *scene, r view.RecordLine) cell { return plainCell(s, r.What) }, nil},
 			{fitting{right: true, drop: 1}, "TOOK", func(s *scene, r view.RecordLine) cell {
 				if r.Took == 0 {
@@ -85,8 +86,8 @@ var verdictMeans = map[string]string{
 	string(view.NotObserved):    "lightsout could not prove the outage, the return or an expectation",
 	string(view.Aborted):        "the trial was ended early",
 	"unnoticed":                 "no request failed",
-	"degraded":                  "requests failed, but never three in a row",
-	"down":                      "three requests in a row failed, or more",
+	"degraded":                  "requests failed, and others succeeded meanwhile",
+	"down":                      "three requests or more failed while none succeeded for at least 3 s, or since",
 	"unknown":                   "too few requests were sent to tell what clients noticed",
 	"recording":                 "a program is writing it",
 	"breaks off":                "lightsout ended before the outage did",

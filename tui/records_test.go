@@ -22,6 +22,9 @@ func someRecords() RecordsMsg {
 		at := t0.Add(-time.Duration(i+4) * time.Hour)
 		msg.Lines = append(msg.Lines, view.RecordLine{At: at, What: fmt.Sprint("trial ", i), Took: time.Minute, Verdict: "fail", Path: state + "trials/" + at.Format("20060102T150405Z")})
 	}
+	for i := range msg.Lines {
+		msg.Lines[i].Cluster = []string{"mdx", "spare"}[i%2]
+	}
 	return msg
 }
 

@@ -59,7 +59,7 @@ func listRecords(o options, as string, out io.Writer) error {
 		}
 		return writeJSON(out, rows)
 	}
-	rows := [][]string{{"TIME", "WHAT", "TOOK", "VERDICT", "RECORD"}}
+	rows := [][]string{{"TIME", "CLUSTER", "WHAT", "TOOK", "VERDICT", "RECORD"}}
 	for _, k := range all {
 		began, took := "unknown", "–"
 		if !k.At.IsZero() {
@@ -68,7 +68,10 @@ func listRecords(o options, as string, out io.Writer) error {
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		rows = append(rows, []string{began, text.Fit(text.Cells(k.What), whatMost, "…"), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
+		rows = append(rows, []string{began, text.Cells(k.Cluster), text.Fit(text.Cells(k.What), whatMost, "…"), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
+	}
+	if len(all) == 0 || all[0].Cluster == "" {
+		rows = text.Each(rows, func(row []string) []string { return slices.Delete(row, 1, 2) })
 	}
 	_, err = io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
 	return err
@@ -85,7 +88,15 @@ type recordRow struct {
 
 // recordLines lists the records of trials and outages below a state folder, the newest
 // first.
-func recordLines(state string) []view.RecordLine { return text.Each(recordDirs(state), recordIn) }
+func recordLines(state string) []view.RecordLine {
+	all := text.Each(recordDirs(state), recordIn)
+	if !slices.ContainsFunc(all, func(k view.RecordLine) bool { return k.Cluster != all[0].Cluster }) {
+		for i := range all {
+			all[i].Cluster = ""
+		}
+	}
+	return all
+}
 
 // recordDirs lists the folders of the records of trials and outages below a state folder.
 func recordDirs(state string) (dirs []string) {
@@ -101,7 +112,7 @@ func recordDirs(state string) (dirs []string) {
 func recordIn(dir string) view.RecordLine {
 	base, _, _ := strings.Cut(filepath.Base(dir), "-")
 	at, _ := time.Parse("20060102T150405Z", base) // a folder of another name is the oldest
-	k := view.RecordLine{At: at, What: "trial", Verdict: "cut short", Path: dir}
+	k := view.RecordLine{At: at, What: "trial", Verdict: "cut short", Path: dir, Cluster: filepath.Base(filepath.Dir(filepath.Dir(dir)))}
 	ofOutage := filepath.Base(filepath.Dir(dir)) == recorder.Folder
 	if ofOutage {
 		k.What = "outage"

@@ -74,6 +74,13 @@ func TestRecordsNamesWhatHasNoSummary(t *testing.T) {
 			t.Errorf("the list lacks %q:\n%s", want, out.String())
 		}
 	}
+	if strings.Contains(out.String(), "CLUSTER") || os.MkdirAll(filepath.Join(state, "spare", "outages", "20261123-gone"), 0o700) != nil {
+		t.Errorf("the records are of one cluster:\n%s", out.String())
+	}
+	out.Reset()
+	if err := listRecords(options{Flags: config.Flags{State: state}}, formatTable, &out); err != nil || !strings.Contains(out.String(), "  CLUSTER  WHAT ") || !strings.Contains(out.String(), "  spare    outage ") {
+		t.Errorf("of two clusters: %v\n%s", err, out.String())
+	}
 }
 
 // Scripts read lists and comparisons as JSON, in which a duration or time that nobody knows is not there, and
