@@ -100,7 +100,7 @@ func checkPlan(cmd *cobra.Command, name string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\n", p.Name, p.About)
+	fmt.Fprintln(out, strings.TrimSuffix(p.Name+": "+p.About, ": "))
 	for i, st := range p.Steps {
 		fmt.Fprintf(out, "%3d  %s\n", i+1, st.Text())
 	}

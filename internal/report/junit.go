@@ -24,16 +24,16 @@ type testCase struct {
 	Why     *problem
 }
 
-// JUnit is a trial of a plan as a test suite in XML for CI: a case for the verdict, which takes the trial's time, and
+// JUnit is a trial as a test suite in XML for CI, with the name of its plan, or without a summary that name: a case for the verdict, which takes the trial's time, and
 // one for each expectation. Where expectations are the only reasons for the verdict, its case passes. An error is what nobody has observed, or a trial that was aborted or, without a summary,
 // refused: why is then the reason. It is nil only if the trial passed.
 func JUnit(plan string, s *record.Summary, why error) ([]byte, error) {
-	s = cmp.Or(s, &record.Summary{})
+	s = cmp.Or(s, &record.Summary{Name: plan})
 	var cases []testCase
 	count := map[string]int{} // by kind of problem
 	took := s.Ended.Sub(s.Started).Seconds()
 	add := func(name string, seconds float64, ok, failed bool, why string) {
-		c := testCase{plan, name, seconds, nil}
+		c := testCase{s.Name, name, seconds, nil}
 		if kind := map[bool]string{true: "failure", false: "error"}[failed]; !ok {
 			count[kind]++
 			c.Why = &problem{xml.Name{Local: kind}, why}
@@ -53,5 +53,5 @@ func JUnit(plan string, s *record.Summary, why error) ([]byte, error) {
 		Errors   int        `xml:"errors,attr"`
 		Seconds  float64    `xml:"time,attr"`
 		Cases    []testCase `xml:"testcase"`
-	}{xml.Name{}, plan, len(cases), count["failure"], count["error"], took, cases}, "", "  ")
+	}{xml.Name{}, s.Name, len(cases), count["failure"], count["error"], took, cases}, "", "  ")
 }

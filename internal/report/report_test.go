@@ -116,7 +116,7 @@ func TestJUnitHasACaseForEachExpectation(t *testing.T) {
 	s := mdxRecord().Summary
 	s.Verdict, s.Expectations[1].OK, s.Expectations[2].OK, s.Expectations[2].Unobserved = view.Fail, false, false, true
 	s.Why = []string{"peak served", "pending"}
-	b, err := JUnit("mdx", s, errors.New("it failed"))
+	b, err := JUnit("plans/mdx.yaml", s, errors.New("it failed"))
 	got := string(b)
 	for _, want := range []string{fmt.Sprintf(`<testsuite name="mdx" tests="%d" failures="1" errors="1" time="%v">`, 1+len(s.Expectations), s.Ended.Sub(s.Started).Seconds()), `name="peak served of &#34;during&#34;" time="0">`, `<failure message="wanted 8, got 8">`, `<error message="wanted 4, got 4">`} {
 		if err != nil || !strings.Contains(got, want) {
