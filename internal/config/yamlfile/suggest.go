@@ -6,12 +6,17 @@ import (
 )
 
 // Suggest returns the one of known that name was most likely meant to be, or
-// "" when none is near: at most one letter in three differs.
+// "" when none is near: one letter differs, or at most one in three, without a namespace that both have.
 func Suggest(name string, known []string) string {
 	name = Plain(Shorten(name, 80))
-	best, least := "", 1+max(1, len(name)/3)
+	best, least := "", len(name)+1
+	namespace := name[:strings.IndexByte(name, '/')+1]
 	for _, k := range known {
-		if d := distance(name, Plain(k)); d < least {
+		of, rest := name, Plain(k)
+		if own, both := strings.CutPrefix(rest, namespace); both {
+			of, rest = name[len(namespace):], own
+		}
+		if d := distance(of, rest); d < least && d <= max(1, len(of)/3) {
 			best, least = k, d
 		}
 	}

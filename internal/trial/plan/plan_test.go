@@ -96,7 +96,7 @@ steps:
 
 	check(p.CheckNames("deployment", in("shop/web", "shop/db", "shop/cache")), "<nil>")
 	check(p.CheckNames("deployment", in("shop/wep", "a/b")), `line 2: the cluster has no deployment "shop/web"; did you mean "shop/wep"?`)
-	check(p.CheckNames("deployment", in("shop/web")), `line 5: the cluster has no deployment "shop/db"; did you mean "shop/web"?`)
+	check(p.CheckNames("deployment", in("shop/web")), `line 5: the cluster has no deployment "shop/db"; it has "shop/web"`)
 	check(p.CheckNames("deployment", in("shop/web", "shop/db")), `line 7: the cluster has no deployment "shop/cache"; it has "shop/web" and "shop/db"`)
 }
 
