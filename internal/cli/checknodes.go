@@ -109,10 +109,8 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 // plug. The error is about the shutdown.
 func (c *checkup) switchesOff(b power.Binding) (power.Action, power.Machine, error) {
 	m, err := c.power.fleet.Can(b, power.ActionShutdown)
-	if err != nil {
-		if pulled, e := c.power.fleet.Can(b, power.ActionOff); e == nil {
-			return power.ActionOff, pulled, nil
-		}
+	if pulled, e := c.power.fleet.Can(b, power.ActionOff); err != nil && e == nil {
+		return power.ActionOff, pulled, nil
 	}
 	return power.ActionShutdown, m, err
 }

@@ -155,10 +155,7 @@ func (p *demoPlayer) result(script []demoStep, step int, t *view.TrialView) bool
 
 // verdict shows the trial as a whole, and where its report is.
 func (p *demoPlayer) verdict() bool {
-	if !p.rest(demoKey) || !p.key("T") {
-		return false
-	}
-	return p.say(fmt.Sprintf("Verdict: %s. The table above compares expected and observed, and names the report.", p.Frame().Trial.Verdict))
+	return p.rest(demoKey) && p.key("T") && p.say(fmt.Sprintf("Verdict: %s. The table above compares expected and observed, and names the report.", p.Frame().Trial.Verdict))
 }
 
 // answer takes the choice with that label of the question that is being asked.
@@ -212,13 +209,8 @@ func (p *demoPlayer) read(caption string) bool {
 // key presses a key.
 func (p *demoPlayer) key(name string) bool {
 	k := tea.Key{Code: []rune(name)[0], Text: name}
-	switch name {
-	case "enter":
-		k = tea.Key{Code: tea.KeyEnter}
-	case "down":
-		k = tea.Key{Code: tea.KeyDown}
-	case "right":
-		k = tea.Key{Code: tea.KeyRight}
+	if code := map[string]rune{"enter": tea.KeyEnter, "down": tea.KeyDown, "right": tea.KeyRight}[name]; code != 0 {
+		k = tea.Key{Code: code}
 	}
 	p.Send(terminal.PlayedKey(k))
 	return p.ctx.Err() == nil

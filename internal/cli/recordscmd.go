@@ -53,11 +53,9 @@ func listRecords(o options, as string, out io.Writer) error {
 	all := recordLines(state)
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
 	if as == formatJSON {
-		rows := []recordRow{}
-		for _, k := range all {
-			rows = append(rows, recordRow{k.At, k.What, k.Took.Seconds(), k.Verdict, k.Path})
-		}
-		return writeJSON(out, rows)
+		return writeJSON(out, append([]recordRow{}, text.Each(all, func(k view.RecordLine) recordRow {
+			return recordRow{k.At, k.What, k.Took.Seconds(), k.Verdict, k.Path}
+		})...))
 	}
 	rows := [][]string{{"TIME", "CLUSTER", "WHAT", "TOOK", "VERDICT", "RECORD"}}
 	for _, k := range all {
@@ -91,9 +89,7 @@ type recordRow struct {
 func recordLines(state string) []view.RecordLine {
 	all := text.Each(recordDirs(state), recordIn)
 	if !slices.ContainsFunc(all, func(k view.RecordLine) bool { return k.Cluster != all[0].Cluster }) {
-		for i := range all {
-			all[i].Cluster = ""
-		}
+		all = text.Each(all, func(k view.RecordLine) view.RecordLine { k.Cluster = ""; return k })
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"time"
 
 	"lightsout/internal/text"
@@ -35,12 +36,7 @@ func (f Failures) NoneFailed() bool {
 }
 
 // HungUntilEnded counts the requests that hung until lightsout ended them.
-func (f Failures) HungUntilEnded() int {
-	if f.Hung == nil {
-		return 0
-	}
-	return f.Hung.Cancelled
-}
+func (f Failures) HungUntilEnded() int { return cmp.Or(f.Hung, &loadgen.Counts{}).Cancelled }
 
 // Span is a period with failed requests, in seconds from zero.
 type Span struct {

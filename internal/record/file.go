@@ -221,14 +221,10 @@ func (h *Health) Observe(what string, err error, lost int) (view.Event, bool) {
 		e = view.NewEvent(view.CodeRecordFails, "record", view.Facts{Name: what, Reported: err.Error()})
 	default:
 		e = view.NewEvent(view.CodeRecordWorks, "record", view.Facts{Name: what, N: lost - h.lost})
-		if e.N > 0 {
+		if h.lost = lost; e.N > 0 {
 			e.Level = view.Warning
 		}
 	}
-	e.Kind = "record"
-	h.failed = err != nil
-	if !h.failed {
-		h.lost = lost
-	}
+	e.Kind, h.failed = "record", err != nil
 	return e, true
 }

@@ -7,6 +7,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/clock"
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -86,9 +87,8 @@ func silentAPI(f facts) (found []finding, known bool) {
 	}
 	last := f.s.Link.LastContact
 	for _, n := range f.s.Nodes() { // heartbeats have a connection of their own
-		if _, heard := n.Heartbeat(); heard.After(last) {
-			last = heard
-		}
+		_, heard := n.Heartbeat()
+		last = clock.Latest(last, heard)
 	}
 	return one(view.SignAPI, last), true
 }

@@ -71,6 +71,9 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	}
 	if len(all) == 1 {
 		c.count(r)
+		if l := summaryOf(r).Ledger; r.Unplanned() && f.over.Equal(r.End) && l.Scheduled > 0 { // it has all since zero
+			c.Sent = l.Scheduled - l.NotSent()
+		}
 	}
 	for _, l := range summaryOf(r).Load {
 		if i == len(all)-1 {

@@ -58,10 +58,7 @@ func trialValue(x plan.Expectation, sum *record.Summary) []value {
 	switch x.Measure {
 	case "balanced":
 		if len(sum.Load) > 0 { // otherwise there is nothing to account for
-			n = new(0)
-		}
-		if n != nil && sum.Ledger.Balanced {
-			n = new(1)
+			n = new(map[bool]int{true: 1}[sum.Ledger.Balanced])
 		}
 	case "lowest_available":
 		n = sum.LowestAvailable

@@ -135,9 +135,7 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 }
 
 // isOff reports whether the trial has switched a node's machine off, and has not asked for it again.
-func (r *run) isOff(n *nodeRun) bool {
-	return r.tracker.WasOff(n.name) && n.wantedOn.IsZero()
-}
+func (r *run) isOff(n *nodeRun) bool { return r.tracker.WasOff(n.name) && n.wantedOn.IsZero() }
 
 // isOnAgain reports whether a node of isOff has booted all the same.
 func (r *run) isOnAgain(n *nodeRun) bool { return r.isOff(n) && seen(r, view.PhaseBooted, n.name) }
@@ -149,13 +147,8 @@ func (r *run) foretell(now time.Time) {
 	if r.tracker.Returning() {
 		return
 	}
-	var names []string
-	for _, n := range r.nodes {
-		if r.isOff(n) {
-			names = append(names, n.name)
-		}
-	}
-	f := forecast.Outage(r.s.Snapshot(), names, r.s.Down(), now)
+	off := slices.DeleteFunc(slices.Clone(r.nodes), func(n *nodeRun) bool { return !r.isOff(n) })
+	f := forecast.Outage(r.s.Snapshot(), text.Each(off, func(n *nodeRun) string { return n.name }), r.s.Down(), now)
 	if f.Hits().Unread != "" {
 		return
 	}

@@ -27,11 +27,8 @@ func (r *run) conclude() {
 		f.Reported = sum.Why[0]
 	}
 	e := view.NewEvent(view.CodeTrialVerdict, "trial", f)
-	switch sum.Verdict {
-	case view.Pass:
-		e.Level = view.Good
-	case view.NoExpectations:
-		e.Level = view.Info
+	if level, well := map[view.Verdict]view.Level{view.Pass: view.Good, view.NoExpectations: view.Info}[sum.Verdict]; well {
+		e.Level = level
 	}
 	r.s.Say(e)
 	r.closeRecord()

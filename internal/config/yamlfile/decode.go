@@ -62,12 +62,12 @@ func Fields(n *yaml.Node, name string, known ...string) (Group, error) {
 
 // Single are the faults of which errors.Join has made one error; nil has none.
 func Single(err error) (faults []error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range joined.Unwrap() {
-			faults = append(faults, Single(one)...)
-		}
-	} else if err != nil {
-		faults = []error{err}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return slices.DeleteFunc([]error{err}, func(err error) bool { return err == nil })
+	}
+	for _, one := range joined.Unwrap() {
+		faults = append(faults, Single(one)...)
 	}
 	return faults
 }

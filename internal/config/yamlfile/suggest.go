@@ -2,6 +2,7 @@ package yamlfile
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -10,11 +11,10 @@ import (
 func Suggest(name string, known []string) string {
 	name = Plain(Shorten(name, 80))
 	best, least := "", len(name)+1
-	namespace := name[:strings.IndexByte(name, '/')+1]
 	for _, k := range known {
 		of, rest := name, Plain(k)
-		if own, both := strings.CutPrefix(rest, namespace); both {
-			of, rest = name[len(namespace):], own
+		if path.Dir(of) == path.Dir(rest) {
+			of, rest = path.Base(of), path.Base(rest)
 		}
 		if d := distance(of, rest); d < least && d <= max(1, len(of)/3) {
 			best, least = k, d

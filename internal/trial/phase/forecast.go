@@ -7,6 +7,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/clock"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
@@ -42,9 +43,7 @@ func (t *Tracker) forecastFirst() {
 		if n := t.snapshot.Node(name); n != nil {
 			every = max(every, n.RenewEvery())
 		}
-		if off := t.nodes[name].off(); off.After(last) {
-			last = off
-		}
+		last = clock.Latest(last, t.nodes[name].off())
 	}
 	soon := forecast.Outage(t.snapshot, down, t.off, last)
 	late := forecast.Outage(t.snapshot, down, t.off, last.Add(every))
@@ -58,10 +57,7 @@ func (t *Tracker) forecastFirst() {
 			}
 			i, why := o.of(a)
 			if most, _ := o.of(b); !i.IsZero() {
-				i.To = i.To.Add(every)
-				if most.To.After(i.To) {
-					i.To = most.To
-				}
+				i.To = clock.Latest(i.To.Add(every), most.To)
 			}
 			r.predicted = forecast.Interval{}
 			t.foretell(t.nodes[name], o.name, i, why, a.NeverEvicted, soon.Assumed)
@@ -129,9 +125,7 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 				i = t.since(view.PhaseTainted, n, i)
 			default:
 				i = t.since(view.PhaseDetected, n, i)
-				if detected := n.rows.of(view.PhaseDetected).when.After; i.From.Before(detected) {
-					i.From = detected
-				}
+				i.From = clock.Latest(i.From, n.rows.of(view.PhaseDetected).when.After)
 			}
 		}
 		t.foretell(n, o.name, i, why, no.NeverEvicted, assumed)

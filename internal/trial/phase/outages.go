@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/clock"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -64,9 +65,7 @@ func (t *Tracker) returnedAt(wave int) (last time.Time) {
 		if at.IsZero() && (n.wave == t.waves[wave] || !n.back()) {
 			return time.Time{}
 		}
-		if at.After(last) {
-			last = at
-		}
+		last = clock.Latest(last, at)
 	}
 	restored := t.waves[wave].rows[view.PhaseRestored]
 	switch {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,27 +75,24 @@ func (p *Plan) Nodes() []string {
 // cluster does not have, as an *Error with the line of the step. Nothing may be switched before it has
 // passed.
 func (p *Plan) CheckNames(kind string, there []string) error {
-	missing := func(line int, names ...string) error {
-		i := slices.IndexFunc(names, func(name string) bool { return name != "" && !slices.Contains(there, name) })
-		if i < 0 {
-			return nil
-		}
-		return errorAt(line, "%s", Missing(kind, names[i], there))
-	}
 	var err error
-	if kind == "deployment" {
-		err = missing(p.deploymentLine, p.Deployment)
+	look := func(line int, names ...string) {
+		for _, name := range names {
+			if err == nil && name != "" && !slices.Contains(there, name) {
+				err = errorAt(line, "%s", Missing(kind, name, there))
+			}
+		}
+	}
+	ofNode := kind == "node"
+	if !ofNode {
+		look(p.deploymentLine, p.Deployment)
 	}
 	for _, s := range p.Steps {
-		names := s.Action.Nodes
-		if kind == "deployment" {
-			names = []string{s.Action.Deployment}
-		}
-		err = cmp.Or(err, missing(s.Line, names...))
+		look(s.Line, map[bool][]string{true: s.Action.Nodes, false: {s.Action.Deployment}}[ofNode]...)
 	}
 	for _, e := range p.Expect {
 		if measures[e.Measure].of == kind {
-			err = cmp.Or(err, missing(e.Line, e.Subject))
+			look(e.Line, e.Subject)
 		}
 	}
 	return err
