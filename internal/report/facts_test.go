@@ -298,6 +298,18 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	}
 }
 
+// The requests of an outage that goes on when the record ends are those of the ledger, which begins in the middle of
+// a second.
+func TestAnOutageThatGoesOnHasTheRequestsOfTheLedger(t *testing.T) {
+	r := bare()
+	signs(r, 20, "k8s2", view.SignSilent)
+	down(r, "k8s2", outage.SpanSilent, 20, 0)
+	r.Summary.Ledger.Counts = loadgen.Counts{Scheduled: 581, OK: 579, Unsent: 2}
+	if got := factsOf(r)[0].Clients.Sent; got != 579 {
+		t.Errorf("%d requests", got)
+	}
+}
+
 // A drain before the outage evicts pods: they lack from then on, and not from the power-off on.
 func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	r := bare()
