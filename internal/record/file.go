@@ -221,7 +221,8 @@ func (h *Health) Observe(what string, err error, lost int) (view.Event, bool) {
 		e = view.NewEvent(view.CodeRecordFails, "record", view.Facts{Name: what, Reported: err.Error()})
 	default:
 		e = view.NewEvent(view.CodeRecordWorks, "record", view.Facts{Name: what, N: lost - h.lost})
-		if h.lost = lost; e.N > 0 {
+		h.lost = lost
+		if e.N > 0 {
 			e.Level = view.Warning
 		}
 	}
