@@ -70,11 +70,8 @@ const actsMost = 40
 
 // kubernetesOf is what Kubernetes did, when, and which setting made it wait.
 func kubernetesOf(r *record.Record, c *causes) section {
-	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}
+	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}.columns("#time", "Kubernetes", "waited", "why then", "#learnt at")
 	acts := actsOf(c)
-	t.figures("time")
-	t.columns("Kubernetes", "waited", "why then")
-	t.figures("learnt at")
 	unseen := unseenIn(r)
 	for i, a := range acts {
 		if i == actsMost {
@@ -87,11 +84,9 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		if a.hidden {
 			at += " or before"
 		}
-		learnt := none
-		for _, s := range unseen {
-			if x := secondsAfter(r, a.at); !x.Before(s.from) && x.Before(s.to) {
-				learnt = instant(r, s.to)
-			}
+		learnt, x := none, secondsAfter(r, a.at)
+		if i := slices.IndexFunc(unseen, func(s interval) bool { return !x.Before(s.from) && x.Before(s.to) }); i >= 0 {
+			learnt = instant(r, unseen[i].to)
 		}
 		t.row(at, what, a.wait.text(), a.why, learnt)
 	}
