@@ -145,11 +145,7 @@ func (c *causes) setting(name string) string {
 	if i < 0 {
 		return name + " (unknown)"
 	}
-	s := name + " " + all[i].Value
-	if all[i].Source == cluster.Assumed {
-		s += " (assumed)"
-	}
-	return s
+	return name + " " + all[i].Value + map[bool]string{true: " (assumed)"}[all[i].Source == cluster.Assumed]
 }
 
 // why is why Kubernetes did something then: the cause of a phase of that subject.

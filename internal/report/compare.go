@@ -213,11 +213,7 @@ func settingsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("settings that differ", rs, "setting")
 	for i, r := range rs {
 		for _, s := range summaryOf(r).Settings {
-			value := clean(s.Value)
-			if s.Source == cluster.Assumed {
-				value += " (ASSUMED)"
-			}
-			m.row(s.Name)[i].Text = value
+			m.row(s.Name)[i].Text = clean(s.Value) + map[bool]string{true: " (ASSUMED)"}[s.Source == cluster.Assumed]
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {

@@ -29,9 +29,7 @@ func nodesTable(r *record.Record, all []Facts) section {
 		length := cell{Text: seconds(lasts(r, n.From, n.To))}
 		if n.To.IsZero() {
 			length = cell{"at least " + seconds(lasts(r, n.From, r.End)) + ", and still down", bad}
-			if !n.On().IsZero() {
-				length.Text += ": not Ready yet, its machine on again"
-			}
+			length.Text += map[bool]string{true: ": not Ready yet, its machine on again"}[!n.On().IsZero()]
 		}
 		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
 			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),
@@ -126,9 +124,6 @@ func podsTable(r *record.Record, all []Facts) section {
 			}
 			if w.AtEnd > 0 {
 				until[len(until)-1] = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
-			}
-			if w.unseen() {
-				lowest = "not seen"
 			}
 			if s, known := w.lasted(r); known {
 				length = w.least() + seconds(s)

@@ -80,10 +80,7 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		}
 		d := does[a.phase]
 		what := until(fmt.Sprintf(d.what, strings.Join(few(a.subjects, "more"), ", ")), a.at, a.last)
-		at := offset(a.at)
-		if a.hidden {
-			at += " or before"
-		}
+		at := offset(a.at) + map[bool]string{true: " or before"}[a.hidden]
 		learnt, x := none, secondsAfter(r, a.at)
 		if i := slices.IndexFunc(unseen, func(s interval) bool { return !x.Before(s.from) && x.Before(s.to) }); i >= 0 {
 			learnt = instant(r, unseen[i].to)

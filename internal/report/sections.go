@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,10 +105,7 @@ func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	for _, b := range s.Blind {
 		text := fmt.Sprintf("For %s (%s – %s): %s", seconds(max(b.To-b.From, 0)), offset(b.From), offset(b.To), b.Why)
-		if b.StoodStill {
-			text += ", and sent no requests"
-		}
-		t.Items = append(t.Items, cell{clean(text + "."), warning})
+		t.Items = append(t.Items, cell{clean(text + map[bool]string{true: ", and sent no requests"}[b.StoodStill] + "."), warning})
 	}
 	t.say(warning, "The times of events in them come only from their sources.")
 	return t
@@ -115,11 +113,9 @@ func blindOf(s *record.Summary) section {
 
 func forecastOf(s *record.Summary) section {
 	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
-	if s.Unplanned != nil {
-		for _, x := range s.Unplanned.Signs {
-			if x.Kind.OfNode() {
-				t.Title = "Forecast as of " + offset(x.Noticed.Sub(s.Zero).Seconds()) + ": what would still happen, and what would not"
-			}
+	for _, x := range cmp.Or(s.Unplanned, &record.Unplanned{}).Signs {
+		if x.Kind.OfNode() {
+			t.Title = "Forecast as of " + offset(x.Noticed.Sub(s.Zero).Seconds()) + ": what would still happen, and what would not"
 		}
 	}
 	t.Items = text.Each(s.Forecast, plainCell)

@@ -49,6 +49,8 @@ func (w *Workload) already() bool { return w.lost() == 0 && w.lacked() > 0 }
 // count is how many pods, of those that a text tells, were available at the lowest.
 func (w *Workload) count(of string) string {
 	switch {
+	case w.unseen():
+		return "not seen"
 	case w.already():
 		return fmt.Sprintf("already %d of %s before", w.Before, of)
 	case w.Before < w.Of:
