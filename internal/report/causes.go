@@ -189,7 +189,7 @@ func (c *causes) errors(f *Facts) string {
 	if !seen || len(x.Windows) != 1 || x.Windows[0].From >= out || x.Windows[0].To <= out || x.Windows[0].To-out >= endsWithin {
 		return ""
 	}
-	grace, why := text.Noun(len(c.shutdowns)+1, " ("+c.setting(gracePeriod)+")", ""), classes(x.last)
+	grace, why := text.Noun(len(c.shutdowns)+1, ", by "+c.setting(gracePeriod), ""), classes(x.last)
 	for _, e := range c.r.Events {
 		if e.Code == view.CodeRequestsFail && x.last[e.Class] > 0 {
 			why = cmp.Or(clean(e.Reported), why)

@@ -117,7 +117,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			}
 			fail(r, 225, 230)
 		}, "k8s2 was shut down at 08:00:20 UTC, down for 90 s (lightsout does not know why it came back); no request failed; 4 of 6 pods were available at the lowest (pods missing for 70 s)." +
-			" k8s3 was shut down at 08:03:40 UTC, down for 90 s (lightsout does not know why it came back); 5 requests failed between 08:03:45 and 08:03:50; 3 of 6 pods were available at the lowest (pods missing for 70 s)."},
+			" k8s3 was shut down at 08:03:40 UTC, down for 90 s (lightsout does not know why it came back); 5 requests failed between 08:03:45 and 08:03:50; 3 of 6 pods were available at the lowest (pods missing for 70 s). To shorten it: drain k8s2 before the shutdown: new pods then come while the node still runs."},
 		"pods that are all there between two nodes of one outage": {func(r *record.Record) {
 			off(r, 400)
 			down(r, "k8s3", outage.SpanSilent, 300, 330)
@@ -148,7 +148,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			e := view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: loadgen.ClassReset, Reported: "no answer within 3s"})
 			r.Events = append(r.Events, e)
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); clients saw errors for at least 7 s (at least 7 requests failed: 7 × reset); 3 of 6 pods were available at the lowest (pods missing for 54 s)." +
-			" Why clients saw errors so long: Services sent requests to the lost pods until T+00:26.0 (node-monitor-grace-period (unknown)), and the last of these failed 3 s later (no answer within 3s)."},
+			" Why clients saw errors so long: Services sent requests to the lost pods until T+00:26.0, by node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)
@@ -295,7 +295,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := bare()
 			c.happens(r)
-			if got := strings.Join(opening(r, factsOf(r)), " "); got != c.want {
+			if got := strings.Join(Opening(r), " "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -494,7 +494,7 @@ func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	r := bare()
 	signAPI(r, 20)
 	loseAPI(r, 20, 46)
-	want := strings.Join(opening(r, factsOf(r)), " ")
+	want := strings.Join(Opening(r), " ")
 	names := record.NewNames()
 	names.Add(record.NameNamespace, "api", "sign", "lost", "server", "answers")
 	names.Add(record.NameHost, "outage", "local")
@@ -506,7 +506,7 @@ func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	if err := json.Unmarshal(names.JSON(b), &r.Events); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(opening(r, factsOf(r)), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
+	if got := strings.Join(Opening(r), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -546,7 +546,7 @@ func TestFailuresOutsideOfTheErrorWindowsAreThoseOfTheSummary(t *testing.T) {
 		if outside > 0 {
 			r.Summary.Load[0].LaterFailures = &record.Span{From: 90, To: 91, Failed: outside}
 		}
-		if got := strings.Join(opening(r, factsOf(r)), " "); !strings.Contains(got, want) {
+		if got := strings.Join(Opening(r), " "); !strings.Contains(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

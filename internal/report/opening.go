@@ -18,20 +18,20 @@ import (
 const outagesMost = 3
 
 // Opening is what a person would say of a record, one plain line each sentence.
-func Opening(r *record.Record) []string { return opening(r, factsOf(r)) }
+func Opening(r *record.Record) []string { return opening(r, causesOf(r, factsOf(r))) }
 
 // opening has one sentence for each outage of a record, and one for each other thing without which
 // they would mislead.
-func opening(r *record.Record, all []Facts) (out []string) {
+func opening(r *record.Record, c *causes) (out []string) {
 	if r.Start.IsZero() {
 		return []string{"The record is empty: what happened is unknown."}
 	}
+	all := c.all
 	add := func(of string, parts ...string) {
 		if s := joined(parts...); s != "" {
 			out = append(out, text.Clean(of+strings.TrimSuffix(s, ".")+".", 2*textMost))
 		}
 	}
-	c := causesOf(r, all)
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
 		add("", whatOf(r, f), f.Clients.text(), beforeOf(f), podsOf(r, f))

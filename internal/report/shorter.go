@@ -82,7 +82,8 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		return n.Cause != causeShutdown || n.drained.Before(n.From) || c.shutdowns[n.Node]
 	})
 	if len(nodes) > 0 && len(movable) > 0 && movable[0].lost() > 0 {
-		t.Items = append(t.Items, cell{Text: "Drain " + named(nodes) + " before the shutdown: new pods of " + clean(movable[0].Key.String()) + " then come while the node still runs" + c.room(worst) + ". " +
+		change := "drain " + named(nodes) + " before the shutdown: new pods" + movable[0].of() + " then come while the node still runs" + c.room(worst)
+		t.Items = append(t.Items, cell{Text: text.Capital(help(change, clean(movable[0].Key.String()))) + ". " +
 			"With " + shutdownGrace + " in the kubelet's configuration, Services learn of a shutdown at once."})
 	}
 	hurt, first := len(worst) > 0 && worst[0].lost() > 0, ""

@@ -181,6 +181,9 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		sees(r, view.PhaseEvicted, "k8s2", 60)
 		sees(r, view.PhaseReady, "k8s2", 400)
 		all := factsOf(r)
+		if pods := rowsOf(podsTable(r, all)); name == "one placed at once" && !strings.Contains(pods, "|2, 1 of them until T+06:4") {
+			t.Errorf("%s: %s", name, pods)
+		}
 		got := rowsOf(shorterOf(r, causesOf(r, all), all))
 		if (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)
@@ -200,7 +203,7 @@ func TestTheOpeningNamesWhatLostPods(t *testing.T) {
 				r.Events[len(r.Events)-1].Subject = "shop-" + itoa(i)
 			}
 		}
-		said := opening(r, factsOf(r))[0]
+		said := Opening(r)[0]
 		if strings.Contains(said, "more workload") != more || strings.Count(said, "default/shop-") != 5 {
 			t.Errorf("%d: %s", lost, said)
 		}
@@ -223,7 +226,7 @@ func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
 		counts(r, s, "", to)
 		r.Events[len(r.Events)-1].Subject = "api"
 	}
-	if said := opening(r, factsOf(r))[0]; !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
+	if said := Opening(r)[0]; !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
 		t.Error(said)
 	}
 }
