@@ -100,7 +100,7 @@ func who(r *record.Record, all []NodeFacts) string {
 		last := len(groups) - 1
 		switch {
 		case slices.ContainsFunc(slices.Concat(groups...), known):
-		case last >= 0 && groups[last][0].Cause == n.Cause && n.From.Sub(groups[last][0].From) < 2*time.Second && groups[last][0].end(r) == n.end(r):
+		case last >= 0 && groups[last][0].Cause == n.Cause && n.From.Sub(groups[last][0].From) < 2*time.Second && groups[last][0].end() == n.end():
 			groups[last] = append(groups[last], n)
 		default:
 			groups = append(groups, []NodeFacts{n})
@@ -119,21 +119,21 @@ func who(r *record.Record, all []NodeFacts) string {
 }
 
 // end is how its time down lasted to the end of the record; empty if it did not.
-func (n *NodeFacts) end(r *record.Record) string {
+func (n *NodeFacts) end() string {
 	switch {
 	case !n.To.IsZero():
 		return ""
 	case !n.On().IsZero():
-		return "not Ready yet " + atEnd(r)
+		return "not Ready yet"
 	case n.Off():
-		return "still off when the record ended" // by the power API
+		return "still off"
 	}
-	return "still down " + atEnd(r)
+	return "still down"
 }
 
 // gone is for how long nodes that are alike at the end were down, and why no longer; empty if that was not seen.
 func gone(r *record.Record, nodes []NodeFacts) string {
-	why, least := nodes[0].end(r), "at least "
+	why, least := nodes[0].end(), "at least "
 	var to, asked, on time.Time
 	for _, n := range nodes {
 		to, asked, on = latest(to, n.To), latest(asked, n.OnAsked), latest(on, n.On())
@@ -142,8 +142,11 @@ func gone(r *record.Record, nodes []NodeFacts) string {
 	case len(nodes[0].Spans) == 0:
 		return ""
 	case why != "" && !on.IsZero():
-		why += ", " + text.Noun(len(nodes), "its machine", "their machines") + " on since " + clock(on)
+		why += " " + atEnd(r) + ", " + text.Noun(len(nodes), "its machine", "their machines") + " on since " + clock(on)
+	case nodes[0].Off(): // by the power API, to the end
+		why += " when the record ended"
 	case why != "":
+		why += " " + atEnd(r)
 	case asked.IsZero():
 		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back", ""
 	default:
