@@ -34,7 +34,7 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 		if n.Ready != TriUnknown { // which is the node controller's
 			n.ReadySince = since(n.ReadySince, old.ReadySince, seen, n.Ready == old.Ready)
 		}
-		n.Changed, n.Overdue = old.Changed, old.Overdue
+		n.Changed, n.StatusChanged, n.Overdue = old.Changed, old.StatusChanged, old.Overdue
 		n.Renewed, n.RenewSeen, n.beat, n.LeaseDuration = old.Renewed, old.RenewSeen, old.beat, old.LeaseDuration
 		n.ReadyEndpoints, n.Kubelet = old.ReadyEndpoints, old.Kubelet
 		if reflect.DeepEqual(n, old) {
@@ -91,6 +91,7 @@ func diffNode(old, n *Node, report func(kind Change, from, to, why string, at ti
 	}
 	if from, to := nodeStatus(old), nodeStatus(n); from != to {
 		report(ChangeStatus, from, to, reasonOf(n), n.ReadySince)
+		n.StatusChanged = n.Changed
 	}
 	if old.Unschedulable != n.Unschedulable {
 		words := map[bool]string{false: "schedulable", true: "SchedulingDisabled"}

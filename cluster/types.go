@@ -284,8 +284,9 @@ type Node struct {
 	// ExcludeDisruption: labelled node.kubernetes.io/exclude-disruption, so
 	// it does not count in the zone rule.
 	ExcludeDisruption bool `json:"exclude_disruption,omitzero"`
-	// Changed is when the last Transition of this node was seen.
-	Changed time.Time `json:"changed,omitzero"`
+	// Changed is when the last Transition of this node was seen, and StatusChanged the last one of its status.
+	Changed       time.Time `json:"changed,omitzero"`
+	StatusChanged time.Time `json:"-"`
 	// Gone is when the object was deleted; ended things stay visible a while.
 	Gone time.Time `json:"gone,omitzero"`
 }

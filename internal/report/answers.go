@@ -11,9 +11,7 @@ import (
 
 // answersOf lists the latency of the answers, for each run of the generator.
 func answersOf(r *record.Record) section {
-	t := section{ID: "answers", Title: "Latency"}
-	t.columns("load")
-	t.figures("ok", "ok a second", "p50", "p95", "p99", "slowest", "first token p50", "first token p95", "first token p99", "tokens a second")
+	t := section{ID: "answers", Title: "Latency"}.columns("load", "#ok", "#ok a second", "#p50", "#p95", "#p99", "#slowest", "#first token p50", "#first token p95", "#first token p99", "#tokens a second")
 	for i := range r.Runs {
 		x := &r.Runs[i]
 		if x.Totals.OK == 0 || x.Latency.Max == 0 {

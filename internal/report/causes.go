@@ -10,6 +10,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -144,11 +145,7 @@ func (c *causes) setting(name string) string {
 	if i < 0 {
 		return name + " (unknown)"
 	}
-	s := name + " " + all[i].Value
-	if all[i].Source == cluster.Assumed {
-		s += " (assumed)"
-	}
-	return s
+	return name + " " + all[i].Value + map[bool]string{true: " (assumed)"}[all[i].Source == cluster.Assumed]
 }
 
 // why is why Kubernetes did something then: the cause of a phase of that subject.
@@ -180,9 +177,30 @@ func (c *causes) why(p view.Phase) string {
 	return "readiness: a pod counts once it is ready (readinessProbe, minReadySeconds)"
 }
 
+// endsWithin is for how many seconds at most a client waits for a pod that is lost; errors that last longer have
+// another reason.
+const endsWithin = 10.0
+
+// errors is why clients saw errors for so long: Services learn of lost pods late, and a request to one fails later still;
+// empty if they had another reason.
+func (c *causes) errors(f *Facts) string {
+	x := &f.Clients
+	out, seen := lastSeen(c.phases, view.PhaseEndpointsOut)
+	if !seen || len(x.Windows) != 1 || x.Windows[0].From >= out || x.Windows[0].To <= out || x.Windows[0].To-out >= endsWithin {
+		return ""
+	}
+	grace, why := text.Noun(len(c.shutdowns)+1, ", by "+c.setting(gracePeriod), ""), classes(x.last)
+	for _, e := range c.r.Events {
+		if e.Code == view.CodeRequestsFail && x.last[e.Class] > 0 {
+			why = cmp.Or(clean(e.Reported), why)
+		}
+	}
+	return "Services sent requests to the lost pods until " + offset(out) + grace + ", and the last of these failed " + seconds(x.Windows[0].To-out) + " later (" + why + ")"
+}
+
 // sinceWords are the words for the moment from which a node's detection counts.
 var sinceWords = map[cause]string{
-	causeShutdown: "the request to shut down", causeOff: "the power cut", causeFoundOff: "it was found off",
+	causeShutdown: "the request to shut down", causeOff: "the request to cut the power", causeFoundOff: "it was found off",
 	causeSilent: "its heartbeat was overdue", causeDeleted: "its last heartbeat",
 }
 

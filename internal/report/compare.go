@@ -37,9 +37,8 @@ func (c counter) name(id, name string) string {
 }
 
 func newMatrix(title string, rs []*record.Record, keys ...string) *matrix {
-	m := &matrix{section{Title: title}, len(keys), map[string][]cell{}}
-	m.columns(keys...)
-	m.columns(runNames(rs)...)
+	m := &matrix{section{Title: title}.columns(keys...), len(keys), map[string][]cell{}}
+	m.Head = append(m.Head, text.Each(runNames(rs), func(n string) column { return column{Name: n} })...)
 	return m
 }
 
@@ -214,11 +213,7 @@ func settingsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("settings that differ", rs, "setting")
 	for i, r := range rs {
 		for _, s := range summaryOf(r).Settings {
-			value := clean(s.Value)
-			if s.Source == cluster.Assumed {
-				value += " (ASSUMED)"
-			}
-			m.row(s.Name)[i].Text = value
+			m.row(s.Name)[i].Text = clean(s.Value) + map[bool]string{true: " (ASSUMED)"}[s.Source == cluster.Assumed]
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
@@ -289,9 +284,7 @@ func agreements(rs []*record.Record) []agreement {
 
 // agreementTable shows how well the forecasts of all records held, a row for each phase.
 func agreementTable(rs []*record.Record) section {
-	t := section{Title: "how well the forecasts held"}
-	t.columns("phase")
-	t.figures("inside", "not compared", "farthest")
+	t := section{Title: "how well the forecasts held"}.columns("phase", "#inside", "#not compared", "#farthest")
 	for _, a := range agreements(rs) {
 		t.row(a.Phase, fmt.Sprintf("%d of %d", a.Inside, a.Inside+a.Outside), some(a.Uncompared), given(a.Farthest, missed))
 	}

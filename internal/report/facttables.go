@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
-	"lightsout/internal/view"
 )
 
 // instant writes a time as an offset; zero is a dash.
@@ -25,21 +23,17 @@ func lasts(r *record.Record, from, to time.Time) float64 {
 }
 
 func nodesTable(r *record.Record, all []Facts) section {
-	t := section{ID: "nodes", Title: "Nodes that went down"}
-	t.columns("node", "how")
-	t.figures("from", "off", "silent", "NotReady", "evicted", "object deleted", "booted", "Ready", "down for")
+	t := section{ID: "nodes", Title: "Nodes that went down"}.columns("node", "how", "#from", "#off", "#silent", "#NotReady", "#evicted", "#object deleted", "#on asked", "#booted", "#Ready", "#down for")
 	ids := bootIDsOf(r)
 	row := func(n *NodeFacts, how string) {
 		length := cell{Text: seconds(lasts(r, n.From, n.To))}
 		if n.To.IsZero() {
 			length = cell{"at least " + seconds(lasts(r, n.From, r.End)) + ", and still down", bad}
-			if !n.On().IsZero() {
-				length.Text += ": not Ready yet, its machine on again"
-			}
+			length.Text += map[bool]string{true: ": not Ready yet, its machine on again"}[!n.On().IsZero()]
 		}
 		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
 			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),
-			instant(r, n.Since(outage.SpanGone)), instant(r, n.Booted), readyOf(r, n), length)
+			instant(r, n.Since(outage.SpanGone)), instant(r, n.OnAsked), instant(r, n.Booted), readyOf(r, n), length)
 	}
 	for _, n := range nodesIn(all) {
 		row(&n, "")
@@ -84,24 +78,14 @@ func returned(n *NodeFacts, b bootID) string {
 	return ""
 }
 
-// endsWithin is for how many seconds at most a client waits for a pod that is lost; errors that last longer have
-// another reason.
-const endsWithin = 10.0
-
 func clientsTable(r *record.Record, all []Facts) section {
-	t := section{ID: "clients", Title: "What clients noticed"}
-	t.figures("outage", "sent during it", "failed")
-	t.columns("of these")
-	t.figures("error window", "failed from – to", "hung")
+	t := section{ID: "clients", Title: "What clients noticed"}.columns("#outage", "#sent during it", "#failed", "of these", "#error window", "#failed from – to", "#hung")
 	for i := range all {
 		c := &all[i].Clients
 		if c.Sent+c.Failed+c.Hung == 0 {
 			continue
 		}
 		failed, known, span := alarm(itoa(c.Failed), c.Failed > 0), windows(c.Windows), none
-		if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && c.Known == KnownAll && len(c.Windows) == 1 && c.Windows[0].From < out && c.Windows[0].To > out && c.Windows[0].To-out < endsWithin {
-			t.say(plain, fmt.Sprintf("Services sent no more requests to the lost pods from %s on; errors ended %s later (the last: %s).", offset(out), seconds(c.Windows[0].To-out), classes(c.last)))
-		}
 		switch {
 		case c.Failed == 0 && c.Known != KnownAll:
 			failed.Text = "none known"
@@ -123,12 +107,8 @@ func clientsTable(r *record.Record, all []Facts) section {
 func some(n int) string { return given(n, itoa) }
 
 func podsTable(r *record.Record, all []Facts) section {
-	t := section{ID: "pods", Title: "Workloads, the worst first"}
+	t := section{ID: "pods", Title: "Workloads, the worst first"}.columns("#outage", "workload", "#available at the lowest", "#missing from", "#until", "#for", "#without a node", "why")
 	t.say(plain, "First those that had no pod left, for longest; then by how many pods were missing for how long. Pods are missing as Kubernetes counts them: those on a node that is silent were lost up to "+gracePeriod+" earlier.")
-	t.figures("outage")
-	t.columns("workload")
-	t.figures("available at the lowest", "missing from", "until", "for", "without a node")
-	t.columns("why")
 	for i := range all {
 		if len(all[i].Nodes) == 0 && !r.Unplanned() {
 			continue
@@ -145,14 +125,11 @@ func podsTable(r *record.Record, all []Facts) section {
 			if w.AtEnd > 0 {
 				until[len(until)-1] = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
 			}
-			if w.unseen() {
-				lowest = "not seen"
-			}
 			if s, known := w.lasted(r); known {
 				length = w.least() + seconds(s)
 			}
 			if !w.PendingTo.IsZero() {
-				pending += ", until " + instant(r, w.PendingTo)
+				pending += ", " + text.Noun(max(w.Pending-w.pendingLast, 0)+1, "", itoa(w.pendingLast)+" of them ") + "until " + instant(r, w.PendingTo)
 			}
 			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, orNone(strings.Join(from, ", ")), orNone(strings.Join(until, ", ")), length, pending, orNone(w.Why))
 		}

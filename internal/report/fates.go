@@ -200,11 +200,12 @@ func (all *pods) told(r *record.Record, of cluster.Ref, from, to time.Time, reas
 	return out
 }
 
-// reported is what Kubernetes reported for longest in a time about pods of a workload that did not start.
-func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) (why string) {
+// reported is what Kubernetes reported for longest in a time about pods of a workload that did not start, and when it began to.
+func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) (why string, began time.Time) {
 	lasted, events := map[string]time.Duration{}, all.told(r, of, from, to, notPlaced...)
 	for i, e := range events {
 		until := to
+		began = cmp.Or(began, e.Seen)
 		if i+1 < len(events) {
 			until = events[i+1].Seen
 		}
@@ -214,7 +215,7 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 			why = said
 		}
 	}
-	return why
+	return why, began
 }
 
 // preempted is how many pods of a workload Kubernetes preempted in an outage, and for which workloads if the record
@@ -238,29 +239,41 @@ func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
-	w.reported = all.reported(r, w.Ref, f.drained, cmp.Or(w.To, f.over))
+	reported, began := all.reported(r, w.Ref, f.drained, cmp.Or(w.To, f.over))
+	w.reported = reported
 	preempted := all.preempted(r, w.Ref, f)
 	if len(lost) == 0 || w.lost() == 0 {
-		return joined(preempted, w.reported)
+		return joined(preempted, reported)
 	}
-	on := text.Count(len(lost), "pod", "pods") + " on " + named(nodes)
-	if len(lost) > 1 && len(lost) == w.Of && named(nodes) == clean(nodes[0].Node) {
-		w.only, on = nodes[0].Node, "all "+on
+	w.on = nodes
+	back := slices.ContainsFunc(nodes, func(n NodeFacts) bool { at := cmp.Or(n.Booted, n.To); return !at.IsZero() && !began.Before(at) })
+	fate := w.fate(lost, nodes, cluster.Pinned(reported) && !back)
+	if fate != stays && fate != "" && reported != "" {
+		reported = "then " + reported
 	}
-	return joined(on, w.fate(lost, nodes), preempted, w.reported)
+	return joined(fate, preempted, reported)
+}
+
+// where is on which nodes lost pods were, by the node of each; empty if that is unknown.
+func where(on []NodeFacts) string {
+	if len(on) == 0 {
+		return ""
+	}
+	return text.Count(len(on), "pod", "pods") + " on " + named(on)
 }
 
 // Fates of pods on nodes that were down: of those of a StatefulSet that were deleted, of those that were not, and of
 // those that no other node may have.
 const (
 	hangs  = "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
-	kept   = "not deleted before the return"
+	kept   = "not deleted: back with their node, which was Ready again"
 	awaits = "not deleted when the record ended"
 	stays  = "kept there by a volume that other nodes cannot reach"
 )
 
-// fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
-func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
+// fate is what became of the lost pods of a workload while their nodes were down; empty: unknown. pinned: the scheduler
+// reported meanwhile that their volumes keep them there.
+func (w *Workload) fate(lost []life, nodes []NodeFacts, pinned bool) string {
 	ended, drained, deleted := 0, 0, false
 	for i, p := range lost {
 		n := nodes[i]
@@ -277,7 +290,7 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 		return itoa(drained) + " evicted by the drain"
 	case ended == len(lost):
 		return "ended with the shutdown"
-	case cluster.Pinned(w.reported):
+	case pinned:
 		return stays
 	case deleted && w.Kind == cluster.KindStatefulSet:
 		return hangs
@@ -288,7 +301,7 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
 	case slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.To.IsZero() }):
 		return awaits + tolerated(lost, ": ")
 	}
-	return kept + tolerated(lost, ": ")
+	return kept + tolerated(lost, " within ")
 }
 
 // tolerated is how long pods tolerate a node that is unreachable, if all do alike, after a word.

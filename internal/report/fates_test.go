@@ -65,14 +65,14 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		want    []string
 	}{
 		"deleted": {350, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|all 2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; deleted after tolerationSeconds 5m00s; then FailedScheduling: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
 			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
 		}},
 		"back before that": {0, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|all 2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
-			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
-			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s; then FailedScheduling: no GPU",
+			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
+			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
 		}},
 	} {
 		r := bare()
@@ -156,8 +156,8 @@ func TestAStatefulSetThatLackedAPodAtTheBeginningIsNamed(t *testing.T) {
 func TestAPreemptedPodIsNamedWithWhatTookItsPlace(t *testing.T) {
 	web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
 	model := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "model"}}
-	for uid, want := range map[string]string{"0e4c": "1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s; 1 preempted by default/model",
-		"": "1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s; 1 preempted"} {
+	for uid, want := range map[string]string{"0e4c": "1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s; 1 preempted by default/model",
+		"": "1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s; 1 preempted"} {
 		r := bare()
 		replaces(r, 405)
 		off(r, 400)
@@ -170,6 +170,28 @@ func TestAPreemptedPodIsNamedWithWhatTookItsPlace(t *testing.T) {
 		}
 		if w := factsOf(r)[0].Workloads; len(w) == 0 || w[0].Why != want {
 			t.Errorf("got %+v, want %q", w, want)
+		}
+	}
+}
+
+// What the scheduler reports once the node is back does not explain why pods lacked before; what it reports before does.
+func TestWhatIsReportedAfterTheReturnCameAfterWhatHeldThePods(t *testing.T) {
+	const pinned = "FailedScheduling: 0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity."
+	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
+	for told, want := range map[float64]string{402: hangs + "; then " + pinned, 360: stays + "; " + pinned} {
+		r := bare()
+		off(r, 400)
+		shows(r, 1, database, "k8s2", true, 0, "database-0")
+		shows(r, 1, database, "k8s3", true, 0, "database-1")
+		shows(r, 60, database, "k8s2", false, 350, "database-0")
+		tells(r, told, cluster.KindPod, "database-0", "FailedScheduling", strings.TrimPrefix(pinned, "FailedScheduling: "))
+		shows(r, 405, database, "k8s2", true, 0, "database-0")
+		all := factsOf(r)
+		if w := all[0].Workloads; len(w) == 0 || w[0].Why != "1 pod on k8s2; "+want {
+			t.Errorf("%v: %+v", told, w)
+		}
+		if got := shorterOf(r, causesOf(r, all), all).Brief; !strings.HasPrefix(got, "the volumes of default/database keep") {
+			t.Errorf("%v: %q", told, got)
 		}
 	}
 }

@@ -70,11 +70,8 @@ const actsMost = 40
 
 // kubernetesOf is what Kubernetes did, when, and which setting made it wait.
 func kubernetesOf(r *record.Record, c *causes) section {
-	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}
+	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}.columns("#time", "Kubernetes", "waited", "why then", "#learnt at")
 	acts := actsOf(c)
-	t.figures("time")
-	t.columns("Kubernetes", "waited", "why then")
-	t.figures("learnt at")
 	unseen := unseenIn(r)
 	for i, a := range acts {
 		if i == actsMost {
@@ -83,15 +80,10 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		}
 		d := does[a.phase]
 		what := until(fmt.Sprintf(d.what, strings.Join(few(a.subjects, "more"), ", ")), a.at, a.last)
-		at := offset(a.at)
-		if a.hidden {
-			at += " or before"
-		}
-		learnt := none
-		for _, s := range unseen {
-			if x := secondsAfter(r, a.at); !x.Before(s.from) && x.Before(s.to) {
-				learnt = instant(r, s.to)
-			}
+		at := offset(a.at) + map[bool]string{true: " or before"}[a.hidden]
+		learnt, x := none, secondsAfter(r, a.at)
+		if i := slices.IndexFunc(unseen, func(s interval) bool { return !x.Before(s.from) && x.Before(s.to) }); i >= 0 {
+			learnt = instant(r, unseen[i].to)
 		}
 		t.row(at, what, a.wait.text(), a.why, learnt)
 	}

@@ -36,10 +36,7 @@ func Lines(s *record.Summary, width int) []string {
 
 // phaseLines are the phases as the terminal shows them, with their notes below.
 func phaseLines(s *record.Summary) section {
-	var t section
-	t.columns("phase", "subject")
-	t.figures("forecast", "observed")
-	t.columns("inside")
+	t := section{}.columns("phase", "subject", "#forecast", "#observed", "inside")
 	for _, p := range inOrder(s.Phases) {
 		t.row(p.Name, brief(clean(p.Subject), 16), between(p.Predicted), observed(p), inside(p))
 		if p.Note != "" {

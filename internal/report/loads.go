@@ -14,22 +14,15 @@ import (
 )
 
 func loadOf(s *record.Summary) section {
-	t := section{ID: "load", Title: "Load", Nothing: cell{Text: "No load was sent."}}
-	t.columns("step")
-	t.figures("from", "to", "sent", "ok", "failed")
-	t.columns("of these", "else")
-	t.figures("peak served", "peak queued", "peak streaming")
-	t.columns("basis")
-	t.figures("error window", "failed later", "failed, sent after detection", "hung")
+	t := section{ID: "load", Title: "Load", Nothing: cell{Text: "No load was sent."}}.columns("step", "#from", "#to", "#sent", "#ok", "#failed", "of these", "else", "#peak served", "#peak queued", "#peak streaming", "basis", "#error window", "#failed later", "#failed, sent after detection", "#hung")
 	for _, l := range s.Load {
-		after := given(l.FailedAfterDetection, func(n *[2]int) string { return text.Range(*n) })
 		served, queued := itoa(l.PeakServed), itoa(l.PeakQueued)
 		if l.PeakServed+l.PeakQueued == 0 && l.OK > 0 { // nobody counted them
 			served, queued = none, none
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, alarm(itoa(l.Failed), l.Failed > 0), classes(l.FailedByClass),
 			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
-			windows(l.ErrorWindows), given(l.LaterFailures, func(s *record.Span) string { return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To)) }), after, some(l.HungUntilEnded()))
+			windows(l.ErrorWindows), given(l.LaterFailures, func(s *record.Span) string { return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To)) }), given(l.FailedAfterDetection, func(n *[2]int) string { return text.Range(*n) }), some(l.HungUntilEnded()))
 	}
 	return t
 }

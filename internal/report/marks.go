@@ -195,12 +195,10 @@ var tones = map[view.Level]tone{view.Good: good, view.Warning: warning, view.Bad
 
 // timelineOf is the key to the picture's marks.
 func timelineOf(r *record.Record) section {
-	t := section{ID: "timeline", Title: "Timeline", Nothing: cell{Text: "No event was recorded."}}
+	t := section{ID: "timeline", Title: "Timeline", Nothing: cell{Text: "No event was recorded."}}.columns("#mark", "#time", "lane", "subject", "what")
 	marks, cut := marksOf(r, axisOf(r))
 	t.say(plain, fmt.Sprintf("The events that tell most; those close together share a number. All %d are in %s.",
 		len(r.Events), record.EventsFile)+cut)
-	t.figures("mark", "time")
-	t.columns("lane", "subject", "what")
 	for _, m := range marks {
 		for i, e := range m.Entries {
 			number := ""

@@ -16,8 +16,9 @@ import (
 type NodeFacts struct {
 	outage.Down
 	Cause cause
-	// Evicted and Booted are when that was seen; zero: the record does not show it.
-	Evicted, Booted time.Time
+	// Evicted and Booted are when that was seen, and OnAsked when lightsout first asked for its power-on; zero: the record
+	// does not show it.
+	Evicted, Booted, OnAsked time.Time
 	// drained is when somebody first drained or cordoned it, to switch it off; else From.
 	drained time.Time
 }
@@ -189,6 +190,8 @@ func (n *NodeFacts) follow(r *record.Record, later []NodeFacts) {
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
 		case e.Subject != n.Node:
+		case e.Action == power.ActionOn && e.Stage == power.StageSending && n.OnAsked.IsZero() && during(e.At):
+			n.OnAsked = e.At
 		case e.Change == cluster.ChangeBoot && during(e.Seen):
 			n.Booted = e.Seen
 		case !e.When().By.Before(n.From):

@@ -10,6 +10,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -17,46 +18,56 @@ import (
 const outagesMost = 3
 
 // Opening is what a person would say of a record, one plain line each sentence.
-func Opening(r *record.Record) []string { return opening(r, factsOf(r)) }
+func Opening(r *record.Record) []string { return opening(r, causesOf(r, factsOf(r))) }
 
 // opening has one sentence for each outage of a record, and one for each other thing without which
 // they would mislead.
-func opening(r *record.Record, all []Facts) (out []string) {
+func opening(r *record.Record, c *causes) (out []string) {
 	if r.Start.IsZero() {
 		return []string{"The record is empty: what happened is unknown."}
 	}
-	add := func(parts ...string) {
+	all := c.all
+	add := func(of string, parts ...string) {
 		if s := joined(parts...); s != "" {
-			out = append(out, text.Clean(strings.TrimSuffix(s, ".")+".", 2*textMost))
+			out = append(out, text.Clean(of+strings.TrimSuffix(s, ".")+".", 2*textMost))
 		}
 	}
 	for i := range all[:min(len(all), outagesMost)] {
 		f := &all[i]
-		add(whatOf(r, f), f.Clients.text(), beforeOf(f), podsOf(r, f), still(r, f.Nodes))
+		add("", whatOf(r, f), f.Clients.text(), beforeOf(f), podsOf(r, f))
+		add("Why clients saw errors so long: ", c.errors(f))
 		lost := slices.DeleteFunc(slices.Clone(f.Workloads), func(w Workload) bool { return w.Why == "" || w.lost() == 0 })
 		lost = lost[:min(len(lost), workloadsMost)]
-		for i, w := range lost {
-			if i == slices.IndexFunc(lost, func(x Workload) bool { return x.Why == w.Why }) {
-				add("Why pods of " + text.List(withFate(lost, w.Why)) + " were missing: " + w.Why)
-			}
+		for len(lost) > 0 {
+			var names []string
+			var on []NodeFacts
+			held := lost[0].held
+			lost = slices.DeleteFunc(lost, func(w Workload) bool {
+				if w.held == held {
+					names, on = append(names, clean(w.Key.String())), append(on, w.on...)
+				}
+				return w.held == held
+			})
+			add("Why pods of "+text.List(names)+" were missing: ", where(on), held)
 		}
 	}
+	add("To shorten it: ", shorterOf(r, c, all).Brief)
 	if n := len(all) - outagesMost; n > 0 {
-		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
+		add("", fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
 	}
 	if len(all[0].Nodes) > 0 {
-		add(text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
+		add("", text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
 	if nodes := unheard(r); len(nodes) > 0 {
-		add("Kubernetes marked " + named(nodes) + " NotReady: no Lease could be renewed while the API server gave no answer")
+		add("", "Kubernetes marked "+named(nodes)+" NotReady: no Lease could be renewed while the API server gave no answer")
 	}
-	add(requestsIn(r, all[len(all)-1].Clients.Hung)...)
-	add(doneIn(r, all))
+	add("", requestsIn(r, all[len(all)-1].Clients.Hung)...)
+	add("", doneIn(r, all))
 	switch {
 	case r.Recording:
-		add("lightsout is still recording: this is what it knew at " + clock(r.End) + " UTC")
+		add("", "lightsout is still recording: this is what it knew at "+clock(r.End)+" UTC")
 	case broken(r):
-		add("The record breaks off at " + clock(r.End) + " UTC: what happened later is unknown, and so is how the requests in flight ended")
+		add("", "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended")
 	}
 	return out
 }
@@ -69,7 +80,7 @@ func joined(parts ...string) string {
 // whatOf is what went down, or what else was a sign of the outage.
 func whatOf(r *record.Record, f *Facts) string {
 	if len(f.Nodes) > 0 {
-		return who(f.Nodes)
+		return who(r, f.Nodes)
 	}
 	if signs := signsBeside(r, false, f.pods.placed(r)); len(signs) > 0 {
 		return text.Capital(strings.Join(signs, "; "))
@@ -80,16 +91,16 @@ func whatOf(r *record.Record, f *Facts) string {
 // clock is a time of the day, in UTC.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-// who names the nodes, how they went down and when. Those that went down alike within 2 s are told
-// together, each once.
-func who(all []NodeFacts) string {
+// who names the nodes, how they went down and when, for how long, and why that ended. Those that went down alike within
+// 2 s, and are alike at the end, are told together, each once.
+func who(r *record.Record, all []NodeFacts) string {
 	var groups [][]NodeFacts
 	for _, n := range all {
 		known := func(x NodeFacts) bool { return x.Node == n.Node && x.Cause == n.Cause }
 		last := len(groups) - 1
 		switch {
 		case slices.ContainsFunc(slices.Concat(groups...), known):
-		case last >= 0 && groups[last][0].Cause == n.Cause && n.From.Sub(groups[last][0].From) < 2*time.Second:
+		case last >= 0 && groups[last][0].Cause == n.Cause && n.From.Sub(groups[last][0].From) < 2*time.Second && groups[last][0].end() == n.end():
 			groups[last] = append(groups[last], n)
 		default:
 			groups = append(groups, []NodeFacts{n})
@@ -102,9 +113,46 @@ func who(all []NodeFacts) string {
 		if len(parts) == 0 {
 			at += " UTC"
 		}
-		parts = append(parts, named(nodes)+" "+text.Noun(len(nodes), first.Cause.One, first.Cause.Several)+at)
+		parts = append(parts, named(nodes)+" "+text.Noun(len(nodes), first.Cause.One, first.Cause.Several)+at+gone(r, nodes))
 	}
 	return text.List(parts)
+}
+
+// end is how its time down lasted to the end of the record; empty if it did not.
+func (n *NodeFacts) end() string {
+	switch {
+	case !n.To.IsZero():
+		return ""
+	case !n.On().IsZero():
+		return "not Ready yet"
+	case n.Off():
+		return "still off"
+	}
+	return "still down"
+}
+
+// gone is for how long nodes that are alike at the end were down, and why no longer; empty if that was not seen.
+func gone(r *record.Record, nodes []NodeFacts) string {
+	why, least := nodes[0].end(), "at least "
+	var to, asked, on time.Time
+	for _, n := range nodes {
+		to, asked, on = latest(to, n.To), latest(asked, n.OnAsked), latest(on, n.On())
+	}
+	switch aborted := func(e view.Event) bool { return e.Code == view.CodeTrialAborted && !e.At.After(asked) }; {
+	case len(nodes[0].Spans) == 0:
+		return ""
+	case why != "" && !on.IsZero():
+		why += " " + atEnd(r) + ", " + text.Noun(len(nodes), "its machine", "their machines") + " on since " + clock(on)
+	case nodes[0].Off(): // by the power API, to the end
+		why += " when the record ended"
+	case why != "":
+		why += " " + atEnd(r)
+	case asked.IsZero():
+		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back", ""
+	default:
+		why, least = "lightsout asked for power-on at "+clock(asked)+map[bool]string{true: ", as the trial was aborted"}[slices.ContainsFunc(r.Events, aborted)], ""
+	}
+	return ", down for " + least + lasted(time.Duration(lasts(r, nodes[0].From, cmp.Or(to, lastSight(r)))*float64(time.Second))) + " (" + why + ")"
 }
 
 // named names nodes, each once, or counts them where there are many.
@@ -164,7 +212,7 @@ func requestsIn(r *record.Record, hung int) (said []string) {
 		case open > 0:
 			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", open)
 		case l.Balanced:
-			end = "no " + other + "request was lost: each has an answer or an error in the record"
+			end = "no " + other + "request was lost: each ended with an answer or with an error, which counts as failed"
 		}
 		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+targetOf(r)+since, cancelled, end)
 	}
@@ -201,15 +249,10 @@ const NeverAnswered = "no request has ever succeeded"
 
 // lasted is a length of time as one says it.
 func lasted(d time.Duration) string {
-	switch {
-	case d < 50*time.Millisecond:
-		return "less than 0.1 s"
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
+	if d >= 2*time.Minute {
+		return text.Span(d.Round(time.Second))
 	}
-	return text.Span(d)
+	return seconds(max(d.Seconds(), 0.1))
 }
 
 // workloadsMost is the largest number of workloads in a sentence.
@@ -284,28 +327,6 @@ func atEnd(r *record.Record) string {
 		}
 	}
 	return "when the record ended"
-}
-
-// still names the nodes that were down when the record ended, apart those whose machines were on again.
-func still(r *record.Record, nodes []NodeFacts) (said string) {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
-	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.On().IsZero() })
-	on := slices.DeleteFunc(nodes, func(n NodeFacts) bool { return n.On().IsZero() })
-	say := func(nodes []NodeFacts, how string) string {
-		return named(nodes) + " " + text.Noun(len(nodes), "was", "were") + " " + how + " (down for at least " + lasted(lastSight(r).Sub(nodes[len(nodes)-1].From)) + ")"
-	}
-	switch {
-	case len(down) == 0:
-	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.Off() }):
-		said = say(down, "still off when the record ended") // by the power API
-	default:
-		said = say(down, "still down "+atEnd(r))
-	}
-	if len(on) == 0 {
-		return said
-	}
-	last := slices.MaxFunc(on, func(a, b NodeFacts) int { return a.On().Compare(b.On()) })
-	return joined(said, say(on, "not Ready yet "+atEnd(r))+", "+text.Noun(len(on), "its machine", "their machines")+" on since "+clock(last.On()))
 }
 
 // changedBefore is how long before the first outage a change of the deployment counts as one that it may

@@ -45,9 +45,7 @@ func verdictOf(v view.Verdict) cell { return cmp.Or(verdicts[v], verdicts[""]) }
 func pageOf(r *record.Record) *page {
 	all := factsOf(r)
 	c := causesOf(r, all)
-	p := &page{Opening: opening(r, all)}
-	p.about.ID, p.about.Title = "about", "About this record"
-	p.about.columns("fact", "value")
+	p := &page{Opening: opening(r, c), about: section{ID: "about", Title: "About this record"}.columns("fact", "value")}
 	if s := r.Summary; s != nil {
 		p.fromSummary(r)
 		p.Title = titleOf(r, all)

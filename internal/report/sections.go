@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +13,7 @@ import (
 )
 
 func expectationsOf(s *record.Summary) section {
-	t := section{ID: "expectations", Title: "Expectations", Nothing: cell{Text: "The plan had no expectations."}}
-	t.columns("expectation", "wanted", "got", "met")
+	t := section{ID: "expectations", Title: "Expectations", Nothing: cell{Text: "The plan had no expectations."}}.columns("expectation", "wanted", "got", "met")
 	met := 0
 	for _, e := range s.Expectations {
 		word := cell{"NO", bad}
@@ -34,18 +34,11 @@ func expectationsOf(s *record.Summary) section {
 // the last ones.
 func phasesOf(r *record.Record) section {
 	s := r.Summary
-	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
-	zero, early := "the first power-off request", "forecast at zero"
-	if s.Unplanned != nil {
-		zero, early = "the first sign", "first forecast"
-	}
-	t.say(plain, "From zero, "+zero+". The forecast is the last one before the event.")
+	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}.columns("phase", "subject", "#first forecast", "#forecast", "#observed", "inside", "note")
+	t.say(plain, "From zero, "+zeroOf(r)+". The forecast is the last one before the event.")
 	first := slices.ContainsFunc(s.Phases, func(p view.Phase) bool {
 		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
 	})
-	t.columns("phase", "subject")
-	t.figures(early, "forecast", "observed", "by its source, to the second")
-	t.columns("inside", "note")
 	for _, p := range inOrder(s.Phases) {
 		atZero := none
 		if first {
@@ -55,7 +48,7 @@ func phasesOf(r *record.Record) section {
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
 			note = clientsOf(r, wholeRecord(r), 0).text()
 		}
-		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
+		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), inside(p), note)
 	}
 	return t
 }
@@ -75,9 +68,7 @@ func phaseRank(name string) int {
 }
 
 func skewOf(s *record.Summary) section {
-	t := section{ID: "skew", Title: "Pods over the nodes", Nothing: cell{Text: "Unknown."}}
-	t.columns("node")
-	t.figures("at the start", "at the end")
+	t := section{ID: "skew", Title: "Pods over the nodes", Nothing: cell{Text: "Unknown."}}.columns("node", "#at the start", "#at the end")
 	nodes := map[string]int{}
 	maps.Copy(nodes, s.Skew)
 	maps.Copy(nodes, s.SkewStart)
@@ -94,8 +85,7 @@ func skewOf(s *record.Summary) section {
 }
 
 func machinesOf(s *record.Summary) section {
-	t := section{ID: "machines", Title: "Machines that were switched", Nothing: cell{Text: "None."}}
-	t.columns("node", "machine", "proof of off", "proof of on", "at the end")
+	t := section{ID: "machines", Title: "Machines that were switched", Nothing: cell{Text: "None."}}.columns("node", "machine", "proof of off", "proof of on", "at the end")
 	for _, n := range s.Nodes {
 		end := cell{"on", good}
 		switch {
@@ -115,10 +105,7 @@ func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	for _, b := range s.Blind {
 		text := fmt.Sprintf("For %s (%s – %s): %s", seconds(max(b.To-b.From, 0)), offset(b.From), offset(b.To), b.Why)
-		if b.StoodStill {
-			text += ", and sent no requests"
-		}
-		t.Items = append(t.Items, cell{clean(text + "."), warning})
+		t.Items = append(t.Items, cell{clean(text + map[bool]string{true: ", and sent no requests"}[b.StoodStill] + "."), warning})
 	}
 	t.say(warning, "The times of events in them come only from their sources.")
 	return t
@@ -126,11 +113,9 @@ func blindOf(s *record.Summary) section {
 
 func forecastOf(s *record.Summary) section {
 	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
-	if s.Unplanned != nil {
-		for _, x := range s.Unplanned.Signs {
-			if x.Kind.OfNode() {
-				t.Title = "Forecast as of " + offset(x.Noticed.Sub(s.Zero).Seconds()) + ": what would still happen, and what would not"
-			}
+	for _, x := range cmp.Or(s.Unplanned, &record.Unplanned{}).Signs {
+		if x.Kind.OfNode() {
+			t.Title = "Forecast as of " + offset(x.Noticed.Sub(s.Zero).Seconds()) + ": what would still happen, and what would not"
 		}
 	}
 	t.Items = text.Each(s.Forecast, plainCell)
@@ -138,10 +123,7 @@ func forecastOf(s *record.Summary) section {
 }
 
 func stepsOf(r *record.Record) section {
-	t := section{ID: "steps", Title: "Steps", Nothing: cell{Text: "None."}}
-	t.columns("step", "state")
-	t.figures("from", "to")
-	t.columns("how it ended")
+	t := section{ID: "steps", Title: "Steps", Nothing: cell{Text: "None."}}.columns("step", "state", "#from", "#to", "how it ended")
 	for _, st := range r.Summary.Steps {
 		state := cell{Text: string(st.State)}
 		switch st.State {
@@ -156,10 +138,7 @@ func stepsOf(r *record.Record) section {
 }
 
 func settingsOf(s *record.Summary) section {
-	t := section{ID: "settings", Title: "Settings in force", Nothing: cell{"None are known.", warning}}
-	t.columns("setting")
-	t.figures("value")
-	t.columns("source")
+	t := section{ID: "settings", Title: "Settings in force", Nothing: cell{"None are known.", warning}}.columns("setting", "#value", "source")
 	assumed := 0
 	for _, x := range s.Settings {
 		source := cell{Text: x.Source}

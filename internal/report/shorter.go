@@ -14,30 +14,36 @@ import (
 )
 
 // shorterOf lists changes that would have shortened a recorded outage, with a forecast for each
-// change beside the observation.
+// change beside the observation. Its Brief has the first one for clients, and the first one for the worst workload.
 func shorterOf(r *record.Record, c *causes, all []Facts) section {
-	t := section{ID: "shorter", Title: "Changes that would have shortened it"}
+	t := section{ID: "shorter", Title: "Changes that would have shortened it"}.columns("change", "then", "#forecast", "#observed")
 	if r.Summary == nil || len(all) == 0 || r.Summary.Unplanned == nil && len(all[0].Workloads) == 0 {
 		return t
 	}
-	t.columns("change", "then")
-	t.figures("forecast", "observed")
+	helps := map[string]string{} // the first change for each workload, and for clients
+	help := func(change string, whom ...string) string {
+		for _, x := range whom {
+			helps[x] = cmp.Or(helps[x], change)
+		}
+		return change
+	}
 	at := func(phase string) (float64, bool) { return lastSeen(c.phases, phase) }
-	add := func(change, then string, forecast, observed float64) {
+	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
+	add := func(change, then string, forecast, observed float64, whom ...string) {
 		if observed-forecast >= 1 {
-			t.row(change, then, offset(max(forecast, 0)), offset(observed))
+			t.row(help(change, whom...), then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
-	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
-	movable := slices.DeleteFunc(slices.Clone(worst), func(w Workload) bool { return strings.Contains(w.Why, stays) })
+	movable := slices.DeleteFunc(slices.Clone(worst), func(w Workload) bool { return w.fated(stays) })
 	for _, w := range movable {
-		if w.only != "" {
-			t.row("spread the pods of "+w.Key.String()+": topologySpreadConstraints, or a rollout restart after each return", "only a part of them goes with one node: all were on "+w.only, none, none)
+		if len(w.on) > 1 && len(w.on) == w.Of && named(w.on) == clean(w.on[0].Node) {
+			name := clean(w.Key.String())
+			t.row(help("spread the pods of "+name+": topologySpreadConstraints, or a rollout restart after each return", name), "only a part of them goes with one node: all were on "+w.on[0].Node, none, none)
 		}
 	}
 	detected, seen := at(view.PhaseDetected)
 	if out, ok := at(view.PhaseEndpointsOut); ok && seen && (severityUnknown(r) || all[0].Clients.Failed+all[0].Clients.Hung > 0) && slices.ContainsFunc(worst, func(w Workload) bool { return w.Lowest > 0 }) {
-		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
+		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out, "clients")
 	}
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
@@ -46,7 +52,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		tainted = max(tainted, *ready.Observed)
 	}
 	if taint := c.taint(); marked && deleted && moved && taint != "" && len(c.replaced()) > 0 {
-		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced)
+		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced, c.replaced()...)
 	}
 	for _, w := range all[0].Workloads {
 		n, ready := c.awaiting(&w, all[0].pods)
@@ -62,27 +68,32 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		switch restored := w.To.Sub(base(r)).Seconds(); {
 		case n == 0 || len(short) == 0:
 		case ready == nil:
-			t.row(change, then, none, none)
+			t.row(help(change, name), then, none, none)
 		case deleted:
-			add(change, then, evicted+restored-*ready.Observed, restored)
+			add(change, then, evicted+restored-*ready.Observed, restored, name)
 		}
 	}
 	for _, fate := range []string{hangs, kept, awaits, stays} {
 		if names := withFate(worst, fate); len(names) > 0 {
-			t.Items = append(t.Items, cell{Text: fmt.Sprintf(advices[fate], text.List(few(names, "more"))) + map[string]string{kept: c.room(worst)}[fate] + "."})
+			t.Items = append(t.Items, cell{Text: text.Capital(help(fmt.Sprintf(advices[fate], text.List(few(names, "more")))+map[string]string{kept: c.room(worst)}[fate], names...)) + "."})
 		}
 	}
 	nodes := slices.DeleteFunc(slices.Clone(all[0].Nodes), func(n NodeFacts) bool { // shut down without a drain
 		return n.Cause != causeShutdown || n.drained.Before(n.From) || c.shutdowns[n.Node]
 	})
 	if len(nodes) > 0 && len(movable) > 0 && movable[0].lost() > 0 {
-		t.Items = append(t.Items, cell{Text: "Drain " + named(nodes) + " before the shutdown: new pods of " + clean(movable[0].Key.String()) + " then come while the node still runs" + c.room(worst) + ". " +
+		change := "drain " + named(nodes) + " before the shutdown: new pods" + movable[0].of() + " then come while the node still runs" + c.room(worst)
+		t.Items = append(t.Items, cell{Text: text.Capital(help(change, clean(movable[0].Key.String()))) + ". " +
 			"With " + shutdownGrace + " in the kubelet's configuration, Services learn of a shutdown at once."})
+	}
+	hurt, first := len(worst) > 0 && worst[0].lost() > 0, ""
+	if hurt {
+		first = helps[clean(worst[0].Key.String())]
 	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
 	case partly:
 		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other changes may have shortened it.", warning})
-	case len(worst) > 0 && worst[0].lost() > 0 && !strings.Contains(fmt.Sprint(t.Rows, t.Items), clean(worst[0].Key.String())):
+	case hurt && first == "":
 		t.Items = append(t.Items, cell{Text: clean("lightsout knows of no change that would have brought the pods of " + worst[0].Key.String() + " back sooner: " + cmp.Or(worst[0].Why, "the record does not show why they were missing"))})
 	case len(t.Rows)+len(t.Items) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
@@ -90,6 +101,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	if len(t.Rows) > 0 {
 		t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
 	}
+	t.Brief = joined(helps["clients"], first)
 	return t
 }
 
@@ -128,21 +140,29 @@ func availableOf(workloads []string) string {
 
 // advices say what to do about workloads whose lost pods had a fate.
 var advices = map[string]string{
-	hangs: "New pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
+	hangs: "new pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
 		cluster.TaintOutOfService + ": unless their volumes keep them on it",
-	kept:   "With shorter tolerationSeconds for its taints, new pods of %s come before the node is back",
-	stays:  "The volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down",
-	awaits: "The pods of %s waited for their tolerationSeconds when the record ended: what less would have given was not seen",
+	kept:   "with shorter tolerationSeconds for its taints, new pods of %s come before the node is back",
+	stays:  "the volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down",
+	awaits: "with shorter tolerationSeconds for its taints, new pods of %s come sooner: by how much was not seen, as the record ended before",
 }
 
 // withFate names the workloads whose lost pods had a fate. A StatefulSet gets no new pods sooner by deleting old ones.
 func withFate(all []Workload, fate string) (names []string) {
 	for _, w := range all {
-		if strings.Contains(w.Why, fate) && (fate != kept || w.Kind == cluster.KindDeployment) {
+		if w.fated(fate) && (fate != kept || w.Kind == cluster.KindDeployment) {
 			names = append(names, clean(w.Key.String()))
 		}
 	}
 	return names
+}
+
+// fated reports whether a fate is why its pods lacked, or keeps them on their nodes by what the scheduler reported later.
+func (w *Workload) fated(fate string) bool {
+	if cluster.Pinned(w.reported) {
+		return fate == stays
+	}
+	return strings.Contains(w.held, fate)
 }
 
 // awaiting counts the pods of a workload that had no node until a node was Ready again, with the last of those before the

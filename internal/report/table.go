@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"lightsout/internal/text"
 )
@@ -35,6 +36,8 @@ type column struct {
 // them may be missing. Its texts are clean and not yet escaped.
 type section struct {
 	ID, Title string
+	// Brief is what it comes to, in the opening.
+	Brief string
 	// Lead are the sentences above the table; Nothing stands in their place where
 	// there are neither rows nor items.
 	Lead    []cell
@@ -74,13 +77,13 @@ func settled(all []section) (out []section) {
 
 func (s *section) say(t tone, text string) { s.Lead = append(s.Lead, cell{clean(text), t}) }
 
-func (s *section) columns(names ...string) {
-	s.Head = append(s.Head, text.Each(names, func(n string) column { return column{Name: n} })...)
-}
-
-// figures adds a column of figures.
-func (s *section) figures(names ...string) {
-	s.Head = append(s.Head, text.Each(names, func(n string) column { return column{n, true} })...)
+// columns is the section with columns, those of figures with # before their names.
+func (s section) columns(names ...string) section {
+	for _, n := range names {
+		name, figures := strings.CutPrefix(n, "#")
+		s.Head = append(s.Head, column{name, figures})
+	}
+	return s
 }
 
 // row adds a row; its cells are strings, ints or cells.

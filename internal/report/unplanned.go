@@ -45,7 +45,7 @@ func SoFar(signs []view.Event, clients, pods string) string {
 	if len(nodes) == 0 {
 		beside = text.Capital(beside)
 	}
-	return text.Clean(joined(who(nodes), beside, again(signs), clients, pods)+".", 2*textMost)
+	return text.Clean(joined(who(r, nodes), beside, again(signs), clients, pods)+".", 2*textMost)
 }
 
 // Lacking counts the available pods of workloads that lack some, the worst first; empty if there are none.
@@ -140,9 +140,7 @@ func zeroOf(r *record.Record) string {
 // signsOf lists the signs of a recorded outage, and what the recorder did not see.
 func signsOf(r *record.Record) section {
 	s := r.Summary
-	t := section{ID: "signs", Title: "How the recorder noticed it"}
-	t.columns("sign")
-	t.figures("at", "noticed", "after")
+	t := section{ID: "signs", Title: "How the recorder noticed it"}.columns("sign", "#at", "#noticed", "#after")
 	for _, x := range s.Unplanned.Signs {
 		t.row(x.Kind.LastGood(x.Subject), offset(x.At.Sub(s.Zero).Seconds()), offset(x.Noticed.Sub(s.Zero).Seconds()), seconds(x.Noticed.Sub(x.At).Seconds()))
 	}

@@ -66,7 +66,7 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 			sees(r, view.PhaseRestored, "default/web", 291) // none of its pods was missing
 		}, "T+00:50.0|begins to delete the pods on a|–|its pods' tolerationSeconds; lightsout did not see the taint come\n" +
 			"T+01:40.0|marks a Ready|–|its kubelet reports a new state at once, else every nodeStatusUpdateFrequency (unknown)\n" +
-			"T+03:25.0|marks a NotReady|5 s after the power cut|no heartbeat for node-monitor-grace-period (unknown), checked every node-monitor-period (unknown)\n" +
+			"T+03:25.0|marks a NotReady|5 s after the request to cut the power|no heartbeat for node-monitor-grace-period (unknown), checked every node-monitor-period (unknown)\n" +
 			"T+04:00.5|begins to delete the pods on a|–|its pods' tolerationSeconds; lightsout did not see the taint come\n" +
 			"T+04:50.0|marks a Ready|–|its kubelet reports a new state at once, else every nodeStatusUpdateFrequency (unknown)\n"},
 		"a node of an earlier outage was Ready before": {func(r *record.Record) {
@@ -106,7 +106,7 @@ func TestARowHasOneReason(t *testing.T) {
 	const late = "no heartbeat for node-monitor-grace-period (unknown), checked every node-monitor-period (unknown)"
 	want := "T+00:05.0|marks a NotReady|5 s after its last heartbeat|its kubelet reported that it shuts down: shutdownGracePeriod (unknown)\n" +
 		"T+00:05.5|marks b NotReady|4.5 s after its last heartbeat|" + late + "\n" +
-		"T+00:05.7|marks c NotReady|4.7 s after the power cut|" + late
+		"T+00:05.7|marks c NotReady|4.7 s after the request to cut the power|" + late
 	if got := rowsOf(kube(r)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -181,6 +181,9 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		sees(r, view.PhaseEvicted, "k8s2", 60)
 		sees(r, view.PhaseReady, "k8s2", 400)
 		all := factsOf(r)
+		if pods := rowsOf(podsTable(r, all)); name == "one placed at once" && !strings.Contains(pods, "|2, 1 of them until T+06:4") {
+			t.Errorf("%s: %s", name, pods)
+		}
 		got := rowsOf(shorterOf(r, causesOf(r, all), all))
 		if (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)
@@ -200,7 +203,7 @@ func TestTheOpeningNamesWhatLostPods(t *testing.T) {
 				r.Events[len(r.Events)-1].Subject = "shop-" + itoa(i)
 			}
 		}
-		said := opening(r, factsOf(r))[0]
+		said := Opening(r)[0]
 		if strings.Contains(said, "more workload") != more || strings.Count(said, "default/shop-") != 5 {
 			t.Errorf("%d: %s", lost, said)
 		}
@@ -223,7 +226,7 @@ func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
 		counts(r, s, "", to)
 		r.Events[len(r.Events)-1].Subject = "api"
 	}
-	if said := opening(r, factsOf(r))[0]; !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4.0 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
+	if said := Opening(r)[0]; !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
 		t.Error(said)
 	}
 }

@@ -25,16 +25,17 @@ type Workload struct {
 	// for how long all of them did.
 	missing, none time.Duration
 	counted       time.Time
-	// only is the node that all of several pods were on; empty if they were on more.
-	only string
+	// on are the nodes of its lost pods, one for each.
+	on []NodeFacts
 	// Hidden: lightsout did not see the cluster for a part of the outage, so Lowest may have been
 	// lower.
 	Hidden bool
-	// Pending is how many pods had no node at once, until PendingTo; zero: when the record ended.
-	// Why is why pods lacked for so long, as far as the record shows that, and reported what Kubernetes reported of it.
-	Pending                int
+	// Pending is how many pods had no node at once, the last ones of them until PendingTo; zero: when the record ended.
+	// Why is why pods lacked for so long, as far as the record shows that, held the same without their nodes, and
+	// reported what Kubernetes reported of it.
+	Pending, pendingLast   int
 	pendingFrom, PendingTo time.Time
-	Why, reported          string
+	Why, held, reported    string
 }
 
 func (w *Workload) lacked() int { return w.Of - w.Lowest }
@@ -48,6 +49,8 @@ func (w *Workload) already() bool { return w.lost() == 0 && w.lacked() > 0 }
 // count is how many pods, of those that a text tells, were available at the lowest.
 func (w *Workload) count(of string) string {
 	switch {
+	case w.unseen():
+		return "not seen"
 	case w.already():
 		return fmt.Sprintf("already %d of %s before", w.Before, of)
 	case w.Before < w.Of:
@@ -133,7 +136,8 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 				w.After = time.Time{}
 			}
 			w.lack(w.AtEnd, w.Of, lastSight(r), true) // as nobody saw it end
-			w.Why = w.because(r, f, all)
+			w.held = w.because(r, f, all)
+			w.Why = joined(where(w.on), w.held)
 			out = append(out, w)
 		}
 	}
@@ -241,6 +245,9 @@ func (w *Workload) place(pending int, at time.Time, late bool) {
 		w.Pending, w.pendingFrom = 0, time.Time{}
 	default:
 		w.PendingTo = at
+	}
+	if pending > 0 {
+		w.pendingLast = pending
 	}
 }
 

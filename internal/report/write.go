@@ -26,7 +26,7 @@ func Write(dir string) (said string, err error) {
 	for name, write := range map[string]func(io.Writer, *record.Record) error{record.ReportFile: asMarkdown, record.HTMLFile: asHTML} {
 		err = errors.Join(err, text.WriteFile(filepath.Join(dir, name), func(f *os.File) error { return write(f, rec) }))
 	}
-	said = strings.Join(opening(rec, factsOf(rec)), " ")
+	said = strings.Join(Opening(rec), " ")
 	if err != nil {
 		return said, fmt.Errorf("the reports of %s: %w", dir, err)
 	}

@@ -17,7 +17,7 @@ func TestTheTimelineReportsSpellsOfFailures(t *testing.T) {
 	for kind, want := range map[loadgen.SpellKind]string{
 		loadgen.SpellBegins: "begin to fail: reset (it was cut)",
 		loadgen.SpellPart:   "some of the requests fail: 14 of 84",
-		loadgen.SpellEnds:   "requests succeed again; before, 14 of 84 failed within 40.0 s",
+		loadgen.SpellEnds:   "requests sent from now on succeed; before, 14 of 84 failed, the last 40.0 s after the first was sent",
 	} {
 		e := spellEvent(loadgen.SpellChange{Kind: kind, At: t0, Failures: f, Of: 84}, &r)
 		if !strings.Contains(e.Text, want) || !e.At.Equal(t0) || (e.Level == view.Good) != (kind == loadgen.SpellEnds) {

@@ -8,6 +8,7 @@ import (
 // Offset writes a time on the trial's clock, from its zero, as T+mm:ss: with
 // tenths of a second if asked for, and with hours when there are any.
 func Offset(d time.Duration, tenths bool) string {
+	d = d.Round(map[bool]time.Duration{true: 100 * time.Millisecond}[tenths])
 	sign := '+'
 	if d < 0 {
 		sign, d = '-', max(-d, 0)

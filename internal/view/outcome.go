@@ -87,7 +87,7 @@ const (
 	PhaseReplaced     = "replaced"          // the deployment has as many available pods again, without the node
 	PhaseBooted       = "booted"            // the node reports a new boot id
 	PhaseReady        = "ready"             // the node is Ready again
-	PhaseRestored     = "capacity restored" // the deployment has all that it should have
+	PhaseRestored     = "capacity restored" // the deployment has all that it should have, and the nodes are Ready
 )
 
 // PhaseNames lists the phases in the order of the report.

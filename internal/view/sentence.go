@@ -63,7 +63,7 @@ var codeSpecs = map[Code]codeSpec{
 		return fmt.Sprintf("some of the requests fail: %d of %d", e.N, e.Of)
 	}},
 	CodeRequestsRecover: {LaneLoad, Good, func(e *Event) string {
-		return fmt.Sprintf("requests succeed again; before, %d of %d failed within %.1f s", e.N, e.Of, e.Seconds)
+		return fmt.Sprintf("requests sent from now on succeed; before, %d of %d failed, the last %.1f s after the first was sent", e.N, e.Of, e.Seconds)
 	}},
 
 	CodeRolloutRestarted: {LaneOperator, Info, always("rollout restarted")},

@@ -94,9 +94,12 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	if x == nil || !x.Gone.IsZero() {
 		return
 	}
-	at := x.Changed
+	at, status := x.Changed, cmp.Or(x.StatusChanged, x.Changed)
 	if at.Before(n.off()) {
 		at = t.now
+	}
+	if status.Before(n.off()) {
+		status = at
 	}
 	up := n.outage.At[outage.StepDown].IsZero()
 	n.outage.Apply(outage.Fact{Kind: outage.Seen, At: at, Node: s.Boot(x), Ready: n.up()})
@@ -104,10 +107,10 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 		t.returns(n, t.observe(n.rows.of(view.PhaseBooted), at, time.Time{}).when.By)
 	}
 	if up && !n.outage.At[outage.StepDown].IsZero() {
-		observeDetection(t, n, at, s.NodeStatus(x, s.At).ShuttingDown)
+		observeDetection(t, n, status, s.NodeStatus(x, s.At).ShuttingDown)
 	}
 	if n.up() && n.outage.WasDown() {
-		t.observe(n.rows.of(view.PhaseReady), at, time.Time{})
+		t.observe(n.rows.of(view.PhaseReady), status, time.Time{})
 		n.well = s
 	}
 	for _, taint := range x.Taints {

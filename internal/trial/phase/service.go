@@ -209,8 +209,16 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 	if v.pods != nil && v.lost > 0 && v.isReplaced(t, s) {
 		t.observe(v.rows.of(view.PhaseReplaced), t.now, time.Time{})
 	}
-	if t.isRestored(s) {
-		t.observe(v.rows.of(view.PhaseRestored), t.now, time.Time{})
+	if !t.isRestored(s) {
+		return
+	}
+	all := s.Deployment(t.deployment).Changed
+	at := all
+	for _, name := range t.names {
+		at = slices.MaxFunc([]time.Time{at, t.nodes[name].rows.at(view.PhaseReady)}, time.Time.Compare)
+	}
+	if r := t.observe(v.rows.of(view.PhaseRestored), at, time.Time{}); at.Sub(all) > time.Second {
+		r.explain("all its pods were available before, and then the nodes Ready too")
 	}
 }
 
