@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
-	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -161,9 +160,6 @@ func actOn(a view.NodeAct) func(*Model) {
 	return func(m *Model) {
 		if nodes := chosenNodes(m); len(nodes) > 0 {
 			m.opts.Send(view.AskNodes{Act: a, Nodes: nodes})
-			if a != view.ActDrain {
-				m.say(fmt.Sprintf("asked to %s %s", a, text.List(nodes)))
-			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 var workloadsSpec = &paneSpec{
@@ -128,8 +129,10 @@ func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 	return drawing{shownKindOf(p.only).title, p.count(s), lines}
 }
 
-// unread are the reasons why a kind is not shown, in a sentence each.
-func (p *workloadsPane) unread(s *scene) (out []string) {
+// unread are the reasons why kinds are not shown, in a sentence each.
+func (p *workloadsPane) unread(s *scene) []string {
+	var reasons []string
+	by := map[string][]string{}
 	for _, k := range p.kinds() {
 		read := k.kind
 		if read == cluster.KindService {
@@ -137,14 +140,15 @@ func (p *workloadsPane) unread(s *scene) (out []string) {
 		}
 		_, tried := s.snap.Access[read]
 		why := s.missing(read)
-		switch {
-		case why != "":
-			out = append(out, k.title+": "+why)
-		case !tried && s.f.Replay != nil:
-			out = append(out, k.title+": a record does not keep them")
+		if why == "" && !tried && s.f.Replay != nil {
+			why = "a record does not keep them"
 		}
+		if why != "" && by[why] == nil {
+			reasons = append(reasons, why)
+		}
+		by[why] = append(by[why], k.title)
 	}
-	return out
+	return text.Each(reasons, func(why string) string { return text.List(by[why]) + ": " + why })
 }
 
 // podsOnDownNodes returns the pods that wait for a node that is down, by their owners. The

@@ -114,14 +114,21 @@ func (h Hits) placeLines() (out []Line) {
 	warn := func(format string, args ...any) {
 		out = append(out, Line{Text: text.Clean(fmt.Sprintf(format, args...), 400), Warn: true})
 	}
-	named := 0
+	named, reasons, by := 0, []string(nil), map[string][]string{}
 	for _, w := range o.Workloads {
 		if w.Homeless().High == 0 {
 			continue
 		}
 		if named++; named <= placesShown || h.All {
-			warn("%s%s: %s", w.Key, w.Already(), w.NoNode(ranged))
+			why := w.Reasons[0]
+			if by[why] == nil {
+				reasons = append(reasons, why)
+			}
+			by[why] = append(by[why], fmt.Sprintf("%s%s: %s", w.Key, w.Already(), ranged(w.Homeless())))
 		}
+	}
+	for _, why := range reasons {
+		warn("%s Pending: %s", strings.Join(by[why], ", "), why)
 	}
 	if named > placesShown && !h.All {
 		warn("and %d more workloads have Pending pods", named-placesShown)
@@ -215,6 +222,10 @@ func (f *Forecast) WontLines(h Hits) []Line {
 		}
 	}
 	if len(f.drained) > 0 {
+		silent := slices.DeleteFunc(slices.Clone(f.drained), func(n string) bool { _, silent := f.s.Silent(f.s.Node(n), f.At); return !silent })
+		if len(silent) > 0 {
+			say(text.List(silent) + text.Noun(len(silent), " is silent: its", " are silent: their") + " pods stay Terminating until it returns; for one of them, :delete has the commands that force that")
+		}
 		each(h.bare, "is not evicted: no controller owns it", "are not evicted, as no controller owns them")
 		return out
 	}

@@ -128,7 +128,7 @@ func TestTheScreenDatesAnOutageThatBeganBefore(t *testing.T) {
 	if i < 0 || f.Question != nil {
 		t.Fatalf("%v, %+v", f.Question, f.Events)
 	}
-	for _, want := range []string{"kube-node3 is down: silent since ", " by its Lease; not Ready since ", "by the journal listed as off after a request of ", "by tanaka@jump-7"} {
+	for _, want := range []string{"kube-node3 was down before this screen opened: silent since ", ", not Ready since ", ". By the journal it is listed as off after a request of ", "by tanaka@jump-7"} {
 		if !strings.Contains(f.Events[i].Reported, want) {
 			t.Errorf("%s lacks %q", f.Events[i].Reported, want)
 		}
