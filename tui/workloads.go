@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -131,24 +132,20 @@ func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 
 // unread are the reasons why kinds are not shown, in a sentence each.
 func (p *workloadsPane) unread(s *scene) []string {
-	var reasons []string
 	by := map[string][]string{}
 	for _, k := range p.kinds() {
 		read := k.kind
 		if read == cluster.KindService {
 			read = cluster.KindEndpointSlice
 		}
-		_, tried := s.snap.Access[read]
 		why := s.missing(read)
-		if why == "" && !tried && s.f.Replay != nil {
-			why = "a record does not keep them"
-		}
-		if why != "" && by[why] == nil {
-			reasons = append(reasons, why)
+		if _, tried := s.snap.Access[read]; !tried && s.f.Replay != nil {
+			why = cmp.Or(why, "a record does not keep them")
 		}
 		by[why] = append(by[why], k.title)
 	}
-	return text.Each(reasons, func(why string) string { return text.List(by[why]) + ": " + why })
+	delete(by, "")
+	return text.Each(slices.Sorted(maps.Keys(by)), func(why string) string { return text.List(by[why]) + ": " + why })
 }
 
 // podsOnDownNodes returns the pods that wait for a node that is down, by their owners. The

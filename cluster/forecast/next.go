@@ -94,11 +94,9 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		}
 	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
-	lines := text.Each(slices.Concat(homeless, items, last), func(e event) string { return e.text })
-	if cause := x.causes(s, lost, off, len(homeless) > 0, ending); cause != "" {
-		lines = slices.Insert(lines, 0, cause)
-	}
-	return lines
+	cause := []event{{text: x.causes(s, lost, off, len(homeless) > 0, ending)}}
+	lines := text.Each(slices.Concat(cause, homeless, items, last), func(e event) string { return e.text })
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // causes describes the nodes that take no pods while pods wait for a node, and those on which pods, which ending
