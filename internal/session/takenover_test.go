@@ -142,6 +142,21 @@ func TestTheScreenDatesAnOutageThatBeganBefore(t *testing.T) {
 	y.waitEnd()
 }
 
+// One message names all nodes that the screen finds down.
+func TestTheScreenNamesAllNodesThatItFindsDown(t *testing.T) {
+	t.Parallel()
+	b, s := newBoard(workers...), mdxSnapshot()
+	for _, node := range []string{"kube-node3", "kube-node4"} {
+		s.Node(node).Ready, s.Node(node).ReadySince = cluster.TriFalse, time.Now().Add(-time.Minute)
+	}
+	x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
+	x.frame("both", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "kube-node3 was down before") && strings.Contains(f.Notice.Text, ". kube-node4 was down before")
+	})
+	x.Send(view.AskQuit{})
+	x.waitEnd()
+}
+
 // Another program with the same journal may see a machine on first: the screen does not list it as off, and
 // the question about leaving, which nobody has answered, goes without an end.
 func TestTheScreenReadsWhatAnotherProgramHasSettled(t *testing.T) {
