@@ -38,7 +38,7 @@ type Note struct {
 func (m Note) String() string {
 	at := "an unknown time"
 	if !m.At.IsZero() {
-		at = m.At.UTC().Format(time.RFC3339)
+		at = m.At.Local().Format(time.DateTime)
 	}
 	back, _ := strings.CutSuffix(m.Back, ", by "+m.By)
 	if !restoreCommand.MatchString(back) {

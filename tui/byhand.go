@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,10 +102,10 @@ func (d *handDialog) press(p pressed) (view.Intent, bool) {
 
 // hand writes the command lines for an object.
 type hand struct {
-	s      *scene
-	of     cluster.Ref
-	pod    *cluster.Pod // it, if it is a pod that is there
-	silent bool         // the pod's node is
+	s    *scene
+	of   cluster.Ref
+	pod  *cluster.Pod // it, if it is a pod that is there
+	down string       // why no kubelet answers for the pod; empty if one may
 }
 
 func handFor(s *scene, of cluster.Ref) hand {
@@ -112,8 +113,8 @@ func handFor(s *scene, of cluster.Ref) hand {
 	if of.Kind == cluster.KindPod {
 		h.pod = s.snap.Pod(of.Key)
 	}
-	if h.pod != nil {
-		_, h.silent = s.snap.Silent(s.snap.Node(h.pod.Node), s.now)
+	if h.pod != nil && (s.snap.PodUnheard(h.pod, s.now) || s.f.Power[h.pod.Node].Reading.Proves(power.Off)) {
+		h.down = hearing(s, h.pod.Node)
 	}
 	return h
 }
@@ -146,11 +147,7 @@ func (h hand) shell() []byHand {
 	case !h.hasPods():
 		return nil
 	}
-	note := "-c NAME chooses another container"
-	if h.silent {
-		note = "does not answer while its node is silent"
-	}
-	return []byHand{{h.kubectl("exec", "-it", h.named(), "--", "sh"), note}}
+	return []byHand{{h.kubectl("exec", "-it", h.named(), "--", "sh"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "-c NAME chooses another container")}}
 }
 
 // hasPods reports whether kubectl finds a pod by the object.
@@ -166,7 +163,7 @@ func heldBy(p *cluster.Pod) string {
 	return text.Noun(strings.Count(p.Finalizers, ",")+1, "finalizer ", "finalizers ") + strings.ReplaceAll(p.Finalizers, ",", ", ")
 }
 
-// remove deletes an object. A pod that hangs on a silent node has two ways more, which are safe only
+// remove deletes an object. A pod that hangs on a silent node has two ways more, last, which are safe only
 // if the machine is off. One that finalizers hold ends only without them.
 func (h hand) remove() []byHand {
 	if h.of.Kind == cluster.KindNode {
@@ -179,29 +176,22 @@ func (h hand) remove() []byHand {
 			holds + ": a deletion waits until that is gone; risk: this takes it away, and what its owner does before the pod ends stays undone: first look why it has not"}}
 	}
 	switch {
-	case !h.silent && freed != nil:
+	case h.down == "" && freed != nil:
 		return freed
-	case !h.silent:
+	case h.down == "":
 		return []byHand{{h.kubectl("delete", h.named()), ""}}
 	}
-	proven := h.s.f.Power[h.pod.Node].Reading.Proves(power.Off)
 	off := "risk: the container may still run, and write to its volume beside the new pod; first make sure that the machine of " + h.pod.Node + " is off"
-	claim := forecast.BoundTo(h.s.snap, h.pod)
-	waits := "; its volume " + claim + " is on " + h.pod.Node + ": the new pod waits until " + h.pod.Node + " is back"
-	switch {
-	case claim != "" && proven && !h.s.f.ReadOnly:
-		off = "o powers " + h.pod.Node + " on instead" + waits
-	case claim != "":
-		off += waits
-	case proven:
+	if h.s.f.Power[h.pod.Node].Reading.Proves(power.Off) {
 		off = "frees the name at once; the machine of " + h.pod.Node + " is proven off, so the container does not run: leave it off until the pod is gone"
 	}
-	node := hand{s: h.s}
+	node, volume := hand{s: h.s}, forecast.BoundTo(h.s.snap, h.pod)
 	return append([]byHand{
-		{h.kubectl("delete", h.named(), "--grace-period=0", "--force"), off},
+		{h.kubectl("delete", h.named(), "--wait=false"), "the pod ends once " + h.pod.Node + " is back" + after("; its volume ", volume, " is there: no new pod starts before")},
 		{node.kubectl("taint", "nodes", h.pod.Node, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
 			"for all pods of the node: deletes them by force and detaches their volumes, so it must be off too. Once it is back:"},
 		{node.kubectl("taint", "nodes", h.pod.Node, "node.kubernetes.io/out-of-service-"), "otherwise nothing runs on the node again"},
+		{h.kubectl("delete", h.named(), "--grace-period=0", "--force"), off},
 	}, freed...)
 }
 
@@ -225,5 +215,5 @@ func (h hand) forward() []byHand {
 	if !h.hasPods() {
 		return nil
 	}
-	return []byHand{{h.kubectl("port-forward", h.named(), "8080:80"), "your port 8080 to its port 80: type those that you want"}}
+	return []byHand{{h.kubectl("port-forward", h.named(), "8080:80"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "your port 8080 to its port 80: type those that you want")}}
 }

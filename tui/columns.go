@@ -177,7 +177,7 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 		}
 	}
 	after := func(s string, w int, dots string) string { return dots + fit(s[len(same):], w-width(dots), dots) }
-	for _, way := range []shortener{nameLast(fit), nameLast(middle), middle, fit, after} {
+	for _, way := range []shortener{nameLast(middle), nameLast(fit), middle, fit, after} {
 		short := map[string]bool{}
 		for name := range names {
 			short[shortened(name, w, t.ellipsis, way)] = true

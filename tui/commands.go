@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
-	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -149,21 +148,19 @@ func selectedDeployment(m *Model) (cluster.Key, bool) {
 
 // askPower asks about the marked nodes, or the one under the cursor.
 func askPower(a power.Action) func(*Model) {
-	return func(m *Model) {
-		if nodes := chosenNodes(m); len(nodes) > 0 {
-			m.opts.Send(view.AskPower{Action: a, Nodes: nodes})
-		}
-	}
+	return withNodes(func(nodes []string) view.Intent { return view.AskPower{Action: a, Nodes: nodes} })
 }
 
 // actOn has something done to the marked nodes, or the one under the cursor.
 func actOn(a view.NodeAct) func(*Model) {
+	return withNodes(func(nodes []string) view.Intent { return view.AskNodes{Act: a, Nodes: nodes} })
+}
+
+// withNodes sends an intent for the marked nodes, or the one under the cursor.
+func withNodes(intent func(nodes []string) view.Intent) func(*Model) {
 	return func(m *Model) {
 		if nodes := chosenNodes(m); len(nodes) > 0 {
-			m.opts.Send(view.AskNodes{Act: a, Nodes: nodes})
-			if a != view.ActDrain {
-				m.say(fmt.Sprintf("asked to %s %s", a, text.List(nodes)))
-			}
+			m.opts.Send(intent(nodes))
 		}
 	}
 }

@@ -67,7 +67,7 @@ func TestNamesLeadToObjects(t *testing.T) {
 func TestCommandLinesAreSafe(t *testing.T) {
 	for word, want := range map[string]string{
 		"shell":  `kubectl --context 'it'\''s; rm' -n default exec -it pod/` + lostPod.Name + ` -- sh`,
-		"delete": "--grace-period=0 --force",
+		"delete": "-n default delete pod/" + lostPod.Name + " --wait=false",
 		"pf":     "port-forward pod/" + lostPod.Name + " 8080:80",
 		"scale":  "scale deployment/" + llm.Name + " --replicas=16",
 	} {
@@ -79,8 +79,12 @@ func TestCommandLinesAreSafe(t *testing.T) {
 		if d, ok := m.dialogs.top().(*handDialog); !ok || !strings.Contains(d.toCopy(), want) {
 			t.Errorf(":%s shows\n%s", word, plainView(m))
 		}
-		if v := plainView(m); word == "delete" && (!strings.Contains(v, "out-of-service=nodeshutdown:NoExecute") || !strings.Contains(v, "is proven")) {
+		v := plainView(m)
+		if force := strings.Index(v, "--grace-period=0 --force"); word == "delete" && (force < strings.Index(v, "out-of-service=nodeshutdown:NoExecute") || !strings.Contains(v[force:], "is proven")) {
 			t.Errorf("a pod that hangs:\n%s", v)
+		}
+		if slices.Contains([]string{"shell", "pf"}, word) && !strings.Contains(v, "kube-node3 is NotReady (silent 1m21s), machine off: its kubelet can't answer") {
+			t.Errorf(":%s in vain:\n%s", word, v)
 		}
 	}
 	h := handFor(&scene{f: &view.Frame{}, snap: emptySnapshot}, cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "$(reboot)", Name: "-x`y`"}})
@@ -97,7 +101,7 @@ func TestCommandLinesAreSafe(t *testing.T) {
 	pod := *h.pod
 	pod.Spec = cluster.NewSpec(&corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}}, "StatefulSet")
 	h.pod = &pod
-	if got := h.remove()[0].note; got != "o powers kube-node3 on instead; its volume data is on kube-node3: the new pod waits until kube-node3 is back" {
+	if got := h.remove()[0].note; got != "the pod ends once kube-node3 is back; its volume data is there: no new pod starts before" {
 		t.Errorf("of a pod on a local volume: %s", got)
 	}
 }

@@ -116,7 +116,7 @@ func (s *scene) missing(k cluster.Kind) string {
 	case s.snap.Link.State == cluster.LinkConnecting:
 		return "connecting to " + s.t.text(cmp.Or(s.snap.Server, s.f.Cluster, "the cluster")) + " " + s.t.ellipsis
 	case s.snap.Link.State == cluster.LinkDisconnected:
-		return fmt.Sprintf("lightsout has not seen the %ss yet", k) + after(": ", s.t.text(s.snap.Link.Err), "")
+		return "lightsout has not seen any yet" + after(": ", s.t.text(s.snap.Link.Err), "")
 	case a.Err != "":
 		return fmt.Sprintf("%ss: %s", k, s.t.text(a.Err))
 	case tried:

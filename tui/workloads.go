@@ -3,10 +3,12 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 var workloadsSpec = &paneSpec{
@@ -128,23 +130,22 @@ func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 	return drawing{shownKindOf(p.only).title, p.count(s), lines}
 }
 
-// unread are the reasons why a kind is not shown, in a sentence each.
-func (p *workloadsPane) unread(s *scene) (out []string) {
+// unread are the reasons why kinds are not shown, in a sentence each.
+func (p *workloadsPane) unread(s *scene) []string {
+	by := map[string][]string{}
 	for _, k := range p.kinds() {
 		read := k.kind
 		if read == cluster.KindService {
 			read = cluster.KindEndpointSlice
 		}
-		_, tried := s.snap.Access[read]
 		why := s.missing(read)
-		switch {
-		case why != "":
-			out = append(out, k.title+": "+why)
-		case !tried && s.f.Replay != nil:
-			out = append(out, k.title+": a record does not keep them")
+		if _, tried := s.snap.Access[read]; !tried && s.f.Replay != nil {
+			why = cmp.Or(why, "a record does not keep them")
 		}
+		by[why] = append(by[why], k.title)
 	}
-	return out
+	delete(by, "")
+	return text.Each(slices.Sorted(maps.Keys(by)), func(why string) string { return text.List(by[why]) + ": " + why })
 }
 
 // podsOnDownNodes returns the pods that wait for a node that is down, by their owners. The

@@ -117,8 +117,16 @@ func TestThePaneOfWorkloadsNamesWhatItCannotRead(t *testing.T) {
 		}
 	}
 	c.Objects = nil
+	unread := c
+	unread.Access, unread.Link = nil, cluster.Link{State: cluster.LinkDisconnected, Err: "no route to host"}
+	f.Snapshot = cluster.NewSnapshot(unread)
+	m, _, _ := testModel(f, 120, 24, Options{})
+	typeKeys(m, "W")
+	if v := plainView(m); strings.Count(v, "lightsout has not seen any yet: no route to host") != 1 || !strings.Contains(v, "StatefulSets, DaemonSets, Jobs and Services:") {
+		t.Errorf("without an API server:\n%s", v)
+	}
 	f.Snapshot = cluster.NewSnapshot(c)
-	m, _, _ := testModel(f, 80, 24, Options{})
+	m, _, _ = testModel(f, 80, 24, Options{})
 	typeKeys(m, ": d s enter")
 	if v := plainView(m); strings.Contains(v, "no workloads") || !strings.Contains(v, "reading daemonsets") {
 		t.Errorf("the screen shows a list as empty that lightsout is still reading:\n%s", v)

@@ -54,7 +54,7 @@ func TestTheForecastNamesVolumesThatStayAttached(t *testing.T) {
 		change func(c *cluster.Contents)
 		want   []string
 	}{
-		"the old pod hangs": {hang, []string{"volume pv-notes stays attached to a: " + advice, "1 pod stays Terminating until a returns"}},
+		"the old pod hangs": {hang, []string{"a is down: 1 pod stays Terminating", "volume pv-notes stays attached to a: " + advice}},
 		"out of service": {func(c *cluster.Contents) {
 			hang(c)
 			c.Nodes[0].Taints = append(c.Nodes[0].Taints, cluster.Taint{Key: cluster.TaintOutOfService, Effect: "NoExecute"})

@@ -115,11 +115,18 @@ func TestADrainMovesPodsWhoseNodeStaysOn(t *testing.T) {
 	f := Drain(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0)
 	got := texts(slices.Concat(lines(f), f.FollowLines(f.Hits()), f.WontLines(f.Hits())))
 	want := []string{"! 5 pods get no node · lasting: pg 0/1, llm 12/16 · 5 pods are evicted · 3 Ready workers left",
-		"! db/pg: 1 pod Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.",
-		"! default/llm: 4 pods Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.",
+		"! db/pg: 1 pod, default/llm: 4 pods Pending: 0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu.",
 		"! db/bare is not evicted: no controller owns it"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+	f = Drain(cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
+		if name == "kube-node3" {
+			lostFor(400 * time.Second)(n)
+		}
+	})), []string{"kube-node3"}, nil, t0)
+	if got := texts(f.WontLines(f.Hits())); len(got) != 1 || !strings.HasPrefix(got[0], "! kube-node3 is silent: its pods stay Terminating until it returns") {
+		t.Errorf("of a node that is down: %q", got)
 	}
 }
 

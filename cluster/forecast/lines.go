@@ -108,20 +108,25 @@ const placesShown = 4
 // the other consequences of the placement.
 func (h Hits) placeLines() (out []Line) {
 	o := h.Place
-	if len(h.Already) > 0 {
-		out = append(out, Line{Text: h.alreadyText()})
+	if n := len(h.Already); n > 3 {
+		out = append(out, Line{Text: fmt.Sprintf("%d other nodes count as down already: their pods need a place as well", n)})
+	} else if n > 0 {
+		out = append(out, Line{Text: text.List(h.Already) + text.Noun(n, " counts as down already: its pods need", " count as down already: their pods need") + " a place as well"})
 	}
 	warn := func(format string, args ...any) {
 		out = append(out, Line{Text: text.Clean(fmt.Sprintf(format, args...), 400), Warn: true})
 	}
-	named := 0
+	named, by := 0, map[string][]string{} // by reason
 	for _, w := range o.Workloads {
 		if w.Homeless().High == 0 {
 			continue
 		}
 		if named++; named <= placesShown || h.All {
-			warn("%s%s: %s", w.Key, w.Already(), w.NoNode(ranged))
+			by[w.Reasons[0]] = append(by[w.Reasons[0]], fmt.Sprintf("%s%s: %s", w.Key, w.Already(), ranged(w.Homeless())))
 		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, Line{Text: text.Clean(strings.Join(by[why], ", "), 4000) + " Pending: " + text.Clean(why, 300), Warn: true})
 	}
 	if named > placesShown && !h.All {
 		warn("and %d more workloads have Pending pods", named-placesShown)
@@ -146,14 +151,6 @@ func (h Hits) placeLines() (out []Line) {
 		warn("this forecast is incomplete: %s", u)
 	}
 	return out
-}
-
-// alreadyText states that pods of nodes that count as down already need a place as well.
-func (h Hits) alreadyText() string {
-	if n := len(h.Already); n > 3 {
-		return fmt.Sprintf("%d other nodes count as down already: their pods need a place as well", n)
-	}
-	return text.List(h.Already) + text.Noun(len(h.Already), " counts as down already: its pods need", " count as down already: their pods need") + " a place as well"
 }
 
 func ranged(r place.Range) string {
@@ -215,6 +212,10 @@ func (f *Forecast) WontLines(h Hits) []Line {
 		}
 	}
 	if len(f.drained) > 0 {
+		silent := slices.DeleteFunc(slices.Clone(f.drained), func(n string) bool { _, silent := f.s.Silent(f.s.Node(n), f.At); return !silent })
+		if len(silent) > 0 {
+			say(text.List(silent) + text.Noun(len(silent), " is silent: its pods stay Terminating until it returns", " are silent: their pods stay Terminating until they return") + "; for one of them, :delete has the commands that force that")
+		}
 		each(h.bare, "is not evicted: no controller owns it", "are not evicted, as no controller owns them")
 		return out
 	}

@@ -19,6 +19,9 @@ import (
 // second, because several Snapshots arrive in one. The zero Next is ready for use. One
 // goroutine may use it.
 type Next struct {
+	// PowerOn and Uncordon, in parentheses, are how the operator does that; empty if they may not.
+	PowerOn, Uncordon string
+
 	known   time.Time // the At of the Snapshot that pending is of
 	lost    []string  // the nodes that pending is of
 	good    time.Duration
@@ -35,8 +38,8 @@ type event struct {
 	text string
 }
 
-// Lines describes what needs room now, the workload with the fewest ready pods first, then the next
-// actions of the control plane, the soonest first, and what it will not do. It is empty while everything is normal. Its cost
+// Lines describes the nodes for which pods wait or stay Terminating, then what needs room now, the workload with the
+// fewest ready pods first, then the next actions of the control plane, the soonest first, and what it will not do. It is empty while everything is normal. Its cost
 // follows the number of lost nodes and of the pods on them and, once a second, the
 // number of all nodes. off names the nodes whose machines are off, as in Outage.
 func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string {
@@ -52,8 +55,8 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		f = Outage(s, lost, off, now)
 	}
 	var evictions []Node
-	waiting := false // one is not Ready, and without the taint
-	ending, hanging := 0, []string(nil)
+	waiting := false           // one is not Ready, and without the taint
+	ending := map[string]int{} // by node
 	for _, o := range f.Nodes {
 		n := s.Node(o.Node)
 		if n.Ready == cluster.TriTrue {
@@ -69,9 +72,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		waiting = waiting || !tainted && n.Ready != cluster.TriNone
 		if _, silent := s.Silent(n, now); silent && !n.OutOfService() {
 			pods, volumes := x.stuck(s, n.Name)
-			if last = append(last, volumes...); pods > 0 {
-				ending, hanging = ending+pods, append(hanging, n.Name)
-			}
+			last, ending[n.Name] = append(last, volumes...), pods
 		}
 	}
 	rule, follow := "", time.Duration(0) // until the next node's taint
@@ -92,11 +93,36 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 			last = append(last, event{text: NoRoom(o.Homeless())})
 		}
 	}
-	if ending > 0 {
-		last = append(last, event{text: pods(ending, "stays", "stay") + " Terminating until " + named(hanging) + text.Noun(len(hanging), " returns", " return")})
-	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
-	return text.Each(slices.Concat(homeless, items, last), func(e event) string { return e.text })
+	cause := []event{{text: x.causes(s, lost, off, len(homeless) > 0, ending)}}
+	lines := text.Each(slices.Concat(cause, homeless, items, last), func(e event) string { return e.text })
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+}
+
+// causes describes the nodes that take no pods while pods wait for a node, and those on which pods, which ending
+// counts, stay Terminating.
+func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, ending map[string]int) string {
+	by, stay := map[string][]string{}, map[string]int{}
+	for _, n := range s.Nodes() {
+		state := ""
+		if _, down := slices.BinarySearch(lost, n.Name); slices.Contains(off, n.Name) {
+			state = "off" + x.PowerOn
+		} else if down {
+			state = "down"
+		} else if n.Unschedulable && !n.ControlPlane {
+			state = "cordoned" + x.Uncordon
+		}
+		if state != "" && n.Gone.IsZero() && (waiting || ending[n.Name] > 0) {
+			by[state], stay[state] = append(by[state], n.Name), stay[state]+ending[n.Name]
+		}
+	}
+	return strings.Join(text.Each(slices.Sorted(maps.Keys(by)), func(state string) string {
+		out := named(by[state]) + text.Noun(len(by[state]), " is ", " are ") + state
+		if stay[state] > 0 {
+			out += ": " + pods(stay[state], "stays", "stay") + " Terminating"
+		}
+		return out
+	}), " · ")
 }
 
 // mostRoomless is how many workloads roomless names.

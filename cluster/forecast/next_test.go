@@ -33,13 +33,15 @@ func TestNextListsTheSoonestFirst(t *testing.T) {
 	}
 }
 
-// What lacks pods comes before leftovers, which are one line for all nodes.
+// What the operator can act on comes first, in one line for all nodes: the nodes that take no pods, with the pods that stay
+// Terminating there. Then come the workloads, the worst first.
 func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
 	c := mdx(func(name string, n *cluster.Node) {
 		if name >= "kube-node3" {
 			lostFor(400 * time.Second)(n)
 			tainted(t0.Add(-340 * time.Second))(n)
 		}
+		n.Unschedulable = name == "kube-node1" || name == "kube-node3" // a node that is off counts as off
 	})
 	for _, p := range c.Pods {
 		if p.Node >= "kube-node3" {
@@ -54,13 +56,13 @@ func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
 	c.Pods[len(c.Pods)-2].Unplaced = "0/5 nodes are available: 2 node(s) didn't match pod topology spread constraints, 3 Insufficient cpu."
 	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key("default", "model"), Replicas: 3, Total: 3})
 	want := []string{
+		"kube-node1 is cordoned (:uncordon) · kube-node4 is down: 4 pods stay Terminating · kube-node3 is off (o): 4 pods stay Terminating",
 		"model 0/3: 1 pod waits for a node: Insufficient nvidia.com/gpu",
 		"llm 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu",
 		"a: 1 pod waits for a node: pod topology spread constraints; Insufficient cpu",
 		"more workloads: 1 pod waits for a node",
-		"8 pods stay Terminating until kube-node3 and kube-node4 return",
 	}
-	if got := new(Next).Lines(cluster.NewSnapshot(c), nil, t0); !slices.Equal(got, want) {
+	if got := (&Next{PowerOn: " (o)", Uncordon: " (:uncordon)"}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 }

@@ -138,11 +138,6 @@ type Workload struct {
 // Homeless is the number of its pods that get no node because of the outage.
 func (w *Workload) Homeless() Range { return w.Pending.Minus(Range{w.Waiting, w.Waiting}) }
 
-// NoNode says how many pods get no node because of the outage, as count has it, and why.
-func (w *Workload) NoNode(count func(Range) string) string {
-	return count(w.Homeless()) + " Pending: " + w.Reasons[0]
-}
-
 // Already says how many of the wanted pods waited without the outage, for a node or for something else: " (1 waiting already)", or nothing.
 func (w *Workload) Already() string {
 	if n := max(w.Waiting, w.Wanted-w.Running); n > 0 {

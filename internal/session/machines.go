@@ -269,8 +269,12 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	}
 	now := m.now()
 	if was == nil || was.Link.State != cluster.LinkLive || !s.SameNodes(was) {
+		var found []string
 		for _, n := range s.Nodes() {
-			m.look(s, n, was == nil || was.Node(n.Name) == nil)
+			found = append(found, m.look(s, n, was == nil || was.Node(n.Name) == nil)...)
+		}
+		if len(found) > 1 {
+			m.notice.Text = strings.Join(found, " ")
 		}
 	}
 	for node, o := range m.outages {
@@ -284,32 +288,34 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 }
 
 // look follows whether a node of s is silent and not Ready. At the first look, its condition tells since
-// when it is not Ready.
-func (m *machines) look(s *cluster.Snapshot, n *cluster.Node, first bool) {
+// when it is not Ready, and look returns what it has said of that.
+func (m *machines) look(s *cluster.Snapshot, n *cluster.Node, first bool) (said []string) {
 	here := n.Gone.IsZero()
 	not := outage.Sight{Node: n.Name, Kind: outage.SpanNotReady, Down: here && n.Ready != cluster.TriTrue, At: m.now()}
 	if first && not.Down && !n.ReadySince.IsZero() {
 		not.After = n.ReadySince.Add(-s.Ahead())
 		not.At = not.After
 		if not.At.Before(m.opened) {
-			m.warn(view.LaneNode, n.Name, n.Name+" is down: "+m.origin(n, not.At)+"; before this screen opened")
+			said = []string{n.Name + " was down before this screen opened: " + m.origin(n, not.At)}
+			m.warn(view.LaneNode, n.Name, said[0])
 		}
 	}
 	m.spans.See(not)
 	m.spans.See(outage.Sight{Node: n.Name, Kind: outage.SpanSilent, Down: here && (n.Overdue || n.Ready == cluster.TriUnknown), At: m.now()})
+	return said
 }
 
 // origin tells since when a node is down, and who asked for it, each with its source.
 func (m *machines) origin(n *cluster.Node, not time.Time) string {
-	said := "not Ready since " + not.Local().Format(time.TimeOnly)
+	said := "not Ready since " + not.Local().Format(time.DateTime) + "."
 	if _, heard := n.Heartbeat(); !heard.IsZero() {
-		said = "silent since " + heard.Local().Format(time.TimeOnly) + " by its Lease; " + said
+		said = "silent since " + heard.Local().Format(time.DateTime) + ", " + said
 	}
 	if _, listed := m.leftOff[n.Name]; listed {
-		said += "; by the journal " + m.word(n.Name)
+		said += " By the journal it is " + m.word(n.Name) + "."
 	}
 	for _, note := range m.notes(n.Name) {
-		said += "; asked to go off by " + note.String()
+		said += " It was asked to go off by " + note.String() + "."
 	}
 	return said
 }

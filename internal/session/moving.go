@@ -61,8 +61,12 @@ func (m *moving) ask(i view.SwitchScope) {
 	}
 	held := func() bool {
 		why := m.held()
-		if why != "" {
-			refuse(why + "; in another terminal: " + m.opt.Around.Command(i.Scope))
+		command := m.opt.Around.Command(i.Scope)
+		if why != "" && m.opt.Questions.first() != nil {
+			refuse(why + "; in another terminal: " + command)
+		} else if why != "" {
+			m.opt.Questions.ask(view.Question{Kind: view.QuestionMove, Title: what + why, Refused: true, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Close"}},
+				Lines: []view.Line{{Text: "In another terminal:"}, {Text: command, Command: command}}}, func(view.Answer) {})
 		}
 		return why != ""
 	}

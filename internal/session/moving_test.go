@@ -50,7 +50,10 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
 	x.off("kube-node3")
 	to("other")
-	refused("kube-node3 is still off (o powers on); in another terminal: lightsout -A --context other")
+	if q := x.question(view.QuestionMove); q.Title != "Context stays: kube-node3 is still off (o powers on)" || !q.Refused || q.Lines[1].Command != "lightsout -A --context other" {
+		t.Errorf("the refusal is %+v", q)
+	}
+	x.answer(view.QuestionMove, view.ChoiceNo)
 	x.press(power.ActionOn, view.ChoiceYes, "kube-node3")
 	x.frame("the machine on again", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
 	x.Send(view.AskTrial{})

@@ -26,12 +26,14 @@ func (r *drains) act(i view.AskNodes, draining func(node string) bool) {
 	case len(i.Nodes) == 0:
 	case i.Act == view.ActDrain:
 		r.askDrain(i)
-	case i.Act == view.ActCordon:
+	default:
+		r.notice = view.Notice{Text: "asked to " + string(i.Act) + " " + text.List(i.Nodes), At: r.now()}
 		r.guest.Handle(Did{i})
-		r.cordons.cordonAll(i.Nodes, "", "by the operator")
-	case i.Act == view.ActUncordon:
-		r.guest.Handle(Did{i})
-		r.cordons.uncordonAll(i.Nodes)
+		if i.Act == view.ActCordon {
+			r.cordons.cordonAll(i.Nodes, "", "by the operator")
+		} else {
+			r.cordons.uncordonAll(i.Nodes)
+		}
 	}
 }
 

@@ -61,7 +61,9 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 	no := "Leave " + text.Noun(len(p.Nodes), "it", "them") + " on"
 	if p.Action == power.ActionOn {
 		no = "Not now"
-		q.Default = harmless(q)
+		if q.Type == "" && !slices.ContainsFunc(q.Lines, func(l view.Line) bool { return l.Level >= view.Warning }) {
+			q.Default = view.ChoiceYes
+		}
 	}
 	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: no}, {ID: view.ChoiceYes, Label: verb + " " + text.Count(len(p.Nodes), "node", "nodes")}}
 	if p.CanDrain {
@@ -71,14 +73,6 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 		q.Choices = slices.Delete(q.Choices, 1, 2)
 	}
 	return q
-}
-
-// harmless is the choice that a question about powering on begins with: yes, unless there is a warning.
-func harmless(q view.Question) string {
-	if q.Type != "" || slices.ContainsFunc(q.Lines, func(l view.Line) bool { return l.Level >= view.Warning }) {
-		return view.ChoiceNo
-	}
-	return view.ChoiceYes
 }
 
 // part is some lines of a question under a heading.

@@ -57,9 +57,8 @@ func (m *machines) booting() (nodes []string) {
 	return nodes
 }
 
-// awaited describes the returns to wait for, in one line; nil if there are none.
-func (m *machines) awaited() []string {
-	nodes := m.booting()
+// awaited describes the returns of nodes to wait for, in one line; nil if there are none.
+func (m *machines) awaited(nodes []string) []string {
 	if len(nodes) == 0 {
 		return nil
 	}

@@ -129,6 +129,9 @@ func New(opt Options) *Session {
 	s.switching = newSwitching(l, s.machines, s.cordons, s.drains)
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
 	s.moving = &moving{loop: l, leaving: s.leaving}
+	if !opt.ReadOnly {
+		s.next = forecast.Next{PowerOn: " (o)", Uncordon: " (:uncordon)"}
+	}
 	return s
 }
 
@@ -351,7 +354,9 @@ func (s *Session) publish() *view.Frame {
 		Restore:     s.opt.Restore,
 	}
 	if f.Snapshot != nil {
-		f.Next = slices.Concat(s.switching.drains.next(), s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited())
+		booting := s.machines.booting()
+		off := slices.DeleteFunc(s.machines.down(), func(n string) bool { return slices.Contains(booting, n) })
+		f.Next = slices.Concat(s.switching.drains.next(), s.next.Lines(f.Snapshot, off, now), s.machines.awaited(booting))
 	}
 	if s.opt.Load != nil {
 		f.Load = *s.opt.Load.Run()

@@ -128,7 +128,7 @@ func TestTheScreenDatesAnOutageThatBeganBefore(t *testing.T) {
 	if i < 0 || f.Question != nil {
 		t.Fatalf("%v, %+v", f.Question, f.Events)
 	}
-	for _, want := range []string{"kube-node3 is down: silent since ", " by its Lease; not Ready since ", "by the journal listed as off after a request of ", "by tanaka@jump-7"} {
+	for _, want := range []string{"kube-node3 was down before this screen opened: silent since ", ", not Ready since ", ". By the journal it is listed as off after a request of ", "by tanaka@jump-7"} {
 		if !strings.Contains(f.Events[i].Reported, want) {
 			t.Errorf("%s lacks %q", f.Events[i].Reported, want)
 		}
@@ -140,6 +140,21 @@ func TestTheScreenDatesAnOutageThatBeganBefore(t *testing.T) {
 	}
 	y.Send(view.AskQuit{})
 	y.waitEnd()
+}
+
+// One message names all nodes that the screen finds down.
+func TestTheScreenNamesAllNodesThatItFindsDown(t *testing.T) {
+	t.Parallel()
+	b, s := newBoard(workers...), mdxSnapshot()
+	for _, node := range []string{"kube-node3", "kube-node4"} {
+		s.Node(node).Ready, s.Node(node).ReadySince = cluster.TriFalse, time.Now().Add(-time.Minute)
+	}
+	x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
+	x.frame("both", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "kube-node3 was down before") && strings.Contains(f.Notice.Text, ". kube-node4 was down before")
+	})
+	x.Send(view.AskQuit{})
+	x.waitEnd()
 }
 
 // Another program with the same journal may see a machine on first: the screen does not list it as off, and

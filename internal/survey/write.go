@@ -97,7 +97,7 @@ func (l *Loss) reasons() []string {
 func (w *Workload) away() string {
 	switch {
 	case w.Homeless().High > 0:
-		return strings.TrimSuffix(w.NoNode(place.Range.String), ".")
+		return strings.TrimSuffix(w.Homeless().String()+" Pending: "+w.Reasons[0], ".")
 	case w.Missing.High > 0:
 		return fmt.Sprintf("a quota keeps %v from being created", w.Missing)
 	case len(w.Attached) > 0:

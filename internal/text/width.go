@@ -138,7 +138,7 @@ func Middle(s string, w int, ellipsis string) string {
 		switch last := Width(s[i:]); {
 		case last > len("-2xk4q") && !strings.ContainsAny(s, "/ "):
 			return Fit(s, w, ellipsis)
-		case last <= room*2/3:
+		case last <= room-2:
 			tail = last
 		}
 	}
