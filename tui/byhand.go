@@ -38,17 +38,6 @@ type handDialog struct {
 	below string // about all of them
 }
 
-// openCommands shows commands about the whole cluster.
-func openCommands(heading string, lines ...byHand) func(*Model) {
-	return func(m *Model) {
-		if lines[0].command == "" {
-			m.say("there is nothing for later: this cluster and its machines end with the screen; o powers on now")
-			return
-		}
-		(&handDialog{m: m, lines: lines}).open(heading)
-	}
-}
-
 // open shows the lines below a heading.
 func (d *handDialog) open(heading string) {
 	d.factsDialog = factsDialog{heading: heading, facts: d.show, copies: "1", copied: func() string { return d.lines[0].command }}

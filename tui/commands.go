@@ -151,9 +151,12 @@ func askPower(a power.Action) func(*Model) {
 	return withNodes(func(nodes []string) view.Intent { return view.AskPower{Action: a, Nodes: nodes} })
 }
 
-// actOn has something done to the marked nodes, or the one under the cursor.
-func actOn(a view.NodeAct) func(*Model) {
-	return withNodes(func(nodes []string) view.Intent { return view.AskNodes{Act: a, Nodes: nodes} })
+// onNodes has something done to the marked nodes, or the one under the cursor; or to those that are named.
+func onNodes(a view.NodeAct, desc string) binding {
+	ask := func(nodes []string) view.Intent { return view.AskNodes{Act: a, Nodes: nodes} }
+	b := bind(withNodes(ask), "", ":"+string(a), desc).named(string(a))
+	b.nodes = func(m *Model, nodes []string) { m.opts.Send(ask(nodes)) }
+	return b
 }
 
 // withNodes sends an intent for the marked nodes, or the one under the cursor.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -339,6 +340,36 @@ func (d *objectDialog) log(s *scene) []fact {
 		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
 	}
 	return out
+}
+
+// surveyDialog shows the cluster's survey of when the dialog was opened.
+type surveyDialog struct {
+	factsDialog
+	wanted view.Inspect
+}
+
+// pairsMost is how many nodes a cluster has at most of which the screen surveys the pairs.
+const pairsMost = 100
+
+// openSurvey shows the loss of these nodes together; without any, what the cluster can spare.
+func openSurvey(m *Model, nodes []string) {
+	pairs := len(nodes) == 0 && len(m.s.snap.Nodes()) <= pairsMost
+	command := m.s.f.Survey + strings.Repeat(" --pairs", btoi(pairs)) + after(" ", strings.Join(text.Each(nodes, text.ShellWord), " "), "")
+	d := &surveyDialog{wanted: view.Inspect{Survey: max(20, m.w-6), Together: strings.Join(nodes, " "), Pairs: pairs}}
+	d.factsDialog = factsDialog{heading: "Survey", facts: d.lines, copies: "its command", copied: func() string { return command }}
+	m.dialogs.open(d)
+}
+
+func (d *surveyDialog) inspect() view.Inspect { return d.wanted }
+func (d *surveyDialog) widest() int           { return d.wanted.Survey }
+
+// lines is the survey, once it has come.
+func (d *surveyDialog) lines(s *scene) []fact {
+	l := s.f.Inspection
+	if l == nil || l.Inspect != d.wanted {
+		return []fact{plainFact(s, s.t.dim, "computing "+s.t.ellipsis)}
+	}
+	return append(plainFacts(s, l.Lines), plainFact(s, s.t.warn, l.Err), plainFact(s, s.t.dim, "It switches nothing. The cluster at "+l.At.Local().Format("15:04:05")+"; :survey makes a new one."))
 }
 
 // waiting reports that the answer about an object has not arrived, or why there is

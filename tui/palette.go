@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,12 +54,11 @@ func openPalette(m *Model) {
 	for _, w := range handWords {
 		d.add(command{text: w.text, binding: binding{run: openByHand(w.lines), names: w.names, need: needLive}})
 	}
-	survey, restore := m.s.f.Survey, m.s.f.Restore
-	d.add(command{text: "survey: the command line that shows what the cluster can spare", binding: binding{names: []string{"survey", "spare"}, need: needLive,
-		run: openCommands("Survey", byHand{survey, "which nodes and zones the cluster can spare, and what would let it spare more; it switches nothing"},
-			byHand{survey + " --pairs", "which two nodes at once, too"})}})
-	d.add(command{text: "restore: the command line that powers on what lightsout has left off", binding: binding{names: []string{"restore"}, need: needLive,
-		run: openCommands("Restore", byHand{restore, "later, without the screen: it powers on and uncordons what lightsout has left off or cordoned"})}})
+	d.add(command{text: "survey: what the cluster can spare, or the loss of the marked nodes", binding: binding{names: []string{"survey", "spare"},
+		need: needLive, nodes: openSurvey, run: func(m *Model) { openSurvey(m, slices.Sorted(maps.Keys(m.s.marks))) }}})
+	d.add(command{text: "restore: the command line that powers on what lightsout has left off", binding: binding{names: []string{"restore"}, need: needLive, run: func(m *Model) {
+		(&handDialog{m: m, lines: []byHand{{m.s.f.Restore, "later, without the screen: it powers on and uncordons what lightsout has left off or cordoned"}}}).open("Restore")
+	}}, fault: map[string]string{"": "nothing to restore later: the machines end with the screen; o powers on"}[m.s.f.Restore]})
 	for _, g := range m.active.groups(m.keys) {
 		for _, b := range g.bindings {
 			if h := b.key.Help(); b.run != nil && g.title != "Moving" {
@@ -73,7 +73,7 @@ func openPalette(m *Model) {
 // add adds a command that can do anything on this screen, or on another.
 func (d *paletteDialog) add(c command) {
 	ok, why := c.usable(d.m)
-	c.fault = why
+	c.fault = cmp.Or(why, c.fault)
 	if ok || why != "" {
 		d.all = append(d.all, c)
 	}
@@ -99,12 +99,14 @@ func (d *paletteDialog) find() {
 		all = placesOf(d.m, kind, what)
 	}
 	var called, goes, acts, asks []command
-	if i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == "" && c.fill == "" && slices.Contains(c.names, kind) }); i >= 0 {
+	if i := slices.IndexFunc(d.all, func(c command) bool {
+		return c.keys == "" && c.fill == "" && c.nodes == nil && slices.Contains(c.names, kind)
+	}); i >= 0 {
 		called = d.narrowed(d.all[i], what)
 	}
-	if i := slices.IndexFunc(d.all, func(c command) bool { return c.keys == ":"+kind }); i >= 0 && what != "" {
+	if i := slices.IndexFunc(d.all, func(c command) bool { return c.nodes != nil && slices.Contains(c.names, kind) }); i >= 0 && what != "" {
 		c, nodes := d.all[i], strings.Fields(what)
-		c.text, c.run = typed, send(view.AskNodes{Act: view.NodeAct(kind), Nodes: nodes})
+		c.text, c.run = typed, func(m *Model) { c.nodes(m, nodes) }
 		if i := slices.IndexFunc(nodes, func(n string) bool { return d.m.s.snap.Node(n) == nil }); i >= 0 {
 			c.fault = cmp.Or(c.fault, "there is no node "+nodes[i])
 		}

@@ -125,23 +125,41 @@ func TestAPodThatAFinalizerHoldsSaysSo(t *testing.T) {
 	}
 }
 
-// The survey of the cluster has a command to copy, in any pane.
-func TestTheSurveyHasACommandToCopy(t *testing.T) {
-	for _, pane := range []string{"1", "4"} {
+// The survey of the cluster comes from the session, in any pane, and has a command to copy; with names or marks that of
+// these nodes.
+func TestTheSurveyIsOnTheScreen(t *testing.T) {
+	for _, x := range []struct {
+		keys, typed, more string
+		want              view.Inspect
+	}{
+		{"1", "survey", " --pairs", view.Inspect{Survey: 154, Pairs: true}},
+		{"4", "spare", " --pairs", view.Inspect{Survey: 154, Pairs: true}},
+		{"1", "survey kube-node1 kube-node2", " kube-node1 kube-node2", view.Inspect{Survey: 154, Together: "kube-node1 kube-node2"}},
+		{"1 g space", "survey", " kube-node3", view.Inspect{Survey: 154, Together: "kube-node3"}},
+	} {
 		f := mdxOutage()
-		f.Survey, f.Via = "lightsout survey --context lab", "bastion"
+		f.Survey = "lightsout survey --context lab"
 		m, sent, _ := testModel(f, 160, 36, Options{})
-		typeKeys(m, pane)
-		typeWord(m, "survey")
-		if v := plainView(m); len(*sent) > 0 || strings.Contains(v, "kubectl must too") {
-			t.Errorf(":survey sends %v, and shows\n%s", *sent, v)
+		typeKeys(m, x.keys)
+		typeWord(m, x.typed)
+		if wantIntent(t, sent, x.want); !strings.Contains(plainView(m), "computing") {
+			t.Errorf("before the survey:\n%s", plainView(m))
 		}
-		if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Survey) {
+		if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Survey+x.more+" (") {
 			t.Errorf("Y copies nothing:\n%s", plainView(m))
 		}
-		if typeKeys(m, "2"); !strings.Contains(plainView(m), "copied: "+f.Survey+" --pairs") {
-			t.Errorf("2 copies nothing:\n%s", plainView(m))
+		next := *f
+		for _, next.Inspection = range []*view.Inspection{{Inspect: x.want, Err: "no pods"}, {Inspect: x.want, Lines: []string{"Can spare node-x", "no pods"}}} {
+			if m.Update(FrameMsg{&next}); strings.Contains(plainView(m), "Can spare node-x") != (next.Inspection.Err == "") || !strings.Contains(plainView(m), "no pods") {
+				t.Errorf("the answer %+v:\n%s", next.Inspection, plainView(m))
+			}
 		}
+		typeKeys(m, "esc")
+		wantIntent(t, sent, view.Inspect{})
+	}
+	m, sent, _ := testModel(mdxOutage(), 160, 36, Options{})
+	if typeWord(m, "survey kube-node9"); len(*sent) > 0 || !strings.Contains(plainView(m), "there is no node kube-node9") {
+		t.Errorf("of a node that is not there: sent %v\n%s", *sent, plainView(m))
 	}
 }
 

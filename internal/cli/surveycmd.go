@@ -17,6 +17,7 @@ import (
 	"lightsout/internal/config"
 	"lightsout/internal/survey"
 	"lightsout/internal/text"
+	"lightsout/power"
 )
 
 // surveying holds the flags of `lightsout survey`.
@@ -109,9 +110,7 @@ func runSurvey(ctx context.Context, o options, q surveying, nodes []string) erro
 		if err != nil {
 			warnOnce("the survey may place pods on machines that are off: " + err.Error())
 		}
-		for _, l := range left { // the machines of a file's cluster may be on again
-			q.Off = append(q.Off, l.Node)
-		}
+		q.Off = text.Each(left, func(l power.LeftOff) string { return l.Node }) // the machines of a file's cluster may be on again
 		return q.print(ctx, s)
 	})
 }
@@ -167,28 +166,10 @@ func readSnapshot(name string) (*cluster.Snapshot, error) {
 // placed gives use a Snapshot with every object that decides where pods go.
 func placed(ctx context.Context, o options, wait time.Duration, use func(*config.Config, way, *cluster.Snapshot) error) error {
 	o.readOnly = true
-	all := func(s *cluster.Snapshot) bool { return unreadForPlace(s) == "" }
-	return glance(ctx, o, wait, synced, all, func(cfg *config.Config, w way, s *cluster.Snapshot) error {
-		if kind := unreadForPlace(s); kind != "" {
-			return fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait)
-		}
-		if why := cluster.WhyUnknown(s, podKinds...); why != "" { // each pod would seem to find a node
-			return fmt.Errorf("lightsout cannot forecast where pods go: %s; docs/clusterrole.yaml has the rights", why)
+	return glance(ctx, o, wait, synced, func(s *cluster.Snapshot) bool { return !s.Unread(survey.Kinds...) }, func(cfg *config.Config, w way, s *cluster.Snapshot) error {
+		if why := survey.WhyUnknown(s); why != "" { // each pod would seem to find a node
+			return fmt.Errorf("lightsout cannot forecast where pods go: %s; try a longer --wait-for-api, or the rights of docs/clusterrole.yaml", why)
 		}
 		return use(cfg, w, s)
 	})
 }
-
-// unreadForPlace returns a kind that decides where pods go, or which pods there are, and
-// whose first list has not been read to the end; empty if there is none.
-func unreadForPlace(s *cluster.Snapshot) cluster.Kind {
-	kinds := slices.Concat(podKinds, []cluster.Kind{cluster.KindLease}, cluster.PlaceKinds)
-	if i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return s.Unread(k) }); i >= 0 {
-		return kinds[i]
-	}
-	return ""
-}
-
-// podKinds are the kinds without which a survey knows nothing: the pods, and the objects
-// that replace them.
-var podKinds = []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindStatefulSet, cluster.KindDaemonSet}

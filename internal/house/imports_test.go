@@ -28,7 +28,7 @@ var imports = map[string]string{
 
 	"internal/terminal":           "tui internal/export internal/report internal/record internal/view internal/text",
 	"tui":                         "internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/session":            "internal/restore internal/planned internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/session":            "internal/survey internal/restore internal/planned internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial":              "internal/trial/* internal/session internal/clock internal/outage internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/planned":            "cluster power",
 	"internal/recorder":           "internal/planned internal/trial/phase internal/session internal/report internal/record internal/view internal/text internal/clock internal/outage cluster cluster/forecast power loadgen",

@@ -2,13 +2,17 @@ package session
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/survey"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // Inspector reads single objects and logs for the operator; cluster.Client is
@@ -49,7 +53,7 @@ func (l *inspections) ask(wanted view.Inspect) {
 	l.wanted, l.shown, l.log, l.asking = wanted, nil, nil, false
 	switch {
 	case wanted == view.Inspect{}:
-	case l.opt.Inspect == nil:
+	case l.opt.Inspect == nil, l.snapshot == nil && wanted.Survey > 0:
 		l.shown = &view.Inspection{Inspect: wanted, Err: "there is no cluster to query"}
 	default:
 		l.reading, l.cancel = context.WithCancel(l.loop.ctx)
@@ -88,15 +92,18 @@ func (l *inspections) object() any {
 // read requests the object, and then its log if the screen shows it; or the list of a kind.
 func (l *inspections) read() {
 	l.asking, l.asked, l.seen = true, l.now(), l.object()
-	reading, wanted := l.reading, l.wanted
+	reading, wanted, s := l.reading, l.wanted, l.snapshot
 	next := &view.Inspection{Inspect: wanted}
 	async(l.loop, describeWithin, func(ctx context.Context) (err error) {
-		if wanted.List != "" {
+		switch {
+		case wanted.Survey > 0:
+			next.Lines, err = l.survey(reading, s, wanted)
+		case wanted.List != "":
 			namespaces := strings.FieldsFunc(wanted.Namespaces, func(r rune) bool { return r == ',' })
 			next.Listing, err = l.opt.Inspect.List(ctx, wanted.List, namespaces)
-			return err
+		default:
+			next.Object, err = l.opt.Inspect.Describe(ctx, wanted.Of)
 		}
-		next.Object, err = l.opt.Inspect.Describe(ctx, wanted.Of)
 		return err
 	}, func(err error) {
 		if reading.Err() == nil { // otherwise the operator inspects another object
@@ -105,9 +112,23 @@ func (l *inspections) read() {
 	})
 }
 
+// survey writes the requested survey of a snapshot; it ends with ctx.
+func (l *inspections) survey(ctx context.Context, s *cluster.Snapshot, of view.Inspect) ([]string, error) {
+	if why := survey.WhyUnknown(s); why != "" {
+		return nil, errors.New("lightsout cannot forecast where pods go: " + why)
+	}
+	left, unread := l.opt.Journal.LeftOff()
+	off := text.Each(left, func(m power.LeftOff) string { return m.Node })
+	r, err := survey.Make(ctx, s, survey.Options{Pairs: of.Pairs, Together: strings.Fields(of.Together), Off: off})
+	if err != nil {
+		return nil, err
+	}
+	return r.Lines(of.Survey), unread
+}
+
 // told stores an answer; after an error the screen keeps the object.
 func (l *inspections) told(next *view.Inspection, err error) {
-	l.asking, next.At = false, l.now()
+	l.asking, next.At = false, l.asked
 	if err != nil {
 		next.Err = err.Error()
 		if l.shown != nil {

@@ -12,6 +12,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // shelf is an Inspector with one pod on it.
@@ -133,6 +134,34 @@ func TestTheLogOfAQuietContainerMayBeginLate(t *testing.T) {
 			t.Errorf("with the silent node %q: patient is %v", silent, got)
 		}
 	}
+}
+
+// The survey is of the snapshot, and counts machines that are off as down; while pods are being read it gives the reason.
+func TestTheSessionSurveysTheCluster(t *testing.T) {
+	t.Parallel()
+	b, w := newBoard(workers...), &still{s: mdxSnapshot(), changed: make(chan struct{})}
+	x := run(t, t.TempDir(), b, b, w, session.Options{Inspect: &shelf{}}, nil)
+	surveyed := func(of view.Inspect, part string) {
+		t.Helper()
+		x.Send(view.Inspect{})
+		x.frame("no survey", func(f *view.Frame) bool { return f.Inspection == nil })
+		x.Send(of)
+		f := x.frame("the survey", func(f *view.Frame) bool { return f.Inspection != nil })
+		if got := strings.Join(f.Inspection.Lines, "\n") + f.Inspection.Err; !strings.Contains(got, part) {
+			t.Errorf("%+v lacks %q:\n%s", of, part, got)
+		}
+	}
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	surveyed(view.Inspect{Survey: 80, Pairs: true}, "Can't spare: all 6 pairs")
+	surveyed(view.Inspect{Survey: 80, Together: "kube-node1 kube-node2"}, "kube-node1 + kube-node2")
+	x.press(power.ActionOff, "yes", "kube-node3")
+	x.off("kube-node3")
+	surveyed(view.Inspect{Survey: 80}, "kube-node3 counts as down already")
+	c := w.Snapshot().Contents()
+	c.Access = map[cluster.Kind]cluster.Access{cluster.KindPod: {}}
+	w.show(cluster.NewSnapshot(c))
+	x.frame("the cluster without pods", func(f *view.Frame) bool { return f.Snapshot.Unread(cluster.KindPod) })
+	surveyed(view.Inspect{Survey: 80}, "where pods go: lightsout is reading")
 }
 
 // anyShelf has every pod.

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,7 +91,7 @@ func (l *Loss) harm() int {
 
 // remedies looks for a change for each of these losses of one sort, the worst first: one that spares another loss, which lacks
 // the same, if it spares this one as well. It searches for remediesTried of them, and looks at ten times as many.
-func (a *asker) remedies(losses []*Loss) {
+func (a *asker) remedies(ctx context.Context, losses []*Loss) {
 	slices.SortStableFunc(losses, func(a, b *Loss) int { return b.harm() - a.harm() })
 	known, searches := map[string][]Remedy{}, 0
 	for _, l := range losses[:min(len(losses), 10*remediesTried)] {
@@ -101,7 +102,7 @@ func (a *asker) remedies(losses []*Loss) {
 			return then != nil
 		})
 		if k < 0 {
-			if searches == remediesTried {
+			if searches == remediesTried || ctx.Err() != nil {
 				continue
 			}
 			searches++

@@ -171,6 +171,15 @@ type Report struct {
 	waiting []string // workloads of pods that wait already
 }
 
+// Kinds decide where pods go. Without the first four, the pods and the objects that replace them, a survey knows nothing.
+var Kinds = append([]cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindNode, cluster.KindLease}, cluster.PlaceKinds...)
+
+// WhyUnknown returns, in one sentence, why nobody can tell where the pods of a Snapshot go: lightsout has not read one of Kinds
+// yet, or may not read one of the first four. It is empty otherwise.
+func WhyUnknown(s *cluster.Snapshot) string {
+	return cluster.WhyUnknown(s, append(slices.DeleteFunc(slices.Clone(Kinds), func(k cluster.Kind) bool { return !s.Unread(k) }), Kinds[:4]...)...)
+}
+
 // Make runs a survey. The error reports that ctx ended, or names a minimum of a workload
 // without pods.
 func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) {
@@ -201,13 +210,13 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil {
-		return nil, errors.New("the survey was interrupted")
-	}
 	r.Losses = jobs
 	r.add(found)
 	for _, x := range r.answers() {
-		found[0].remedies(x.tooMuch.losses)
+		found[0].remedies(ctx, x.tooMuch.losses)
+	}
+	if ctx.Err() != nil {
+		return nil, errors.New("the survey was interrupted")
 	}
 	return r, nil
 }

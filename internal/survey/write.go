@@ -39,7 +39,8 @@ func (r *Report) Write(w io.Writer, format string, width int) error {
 	case HTML:
 		return page.Execute(w, r)
 	}
-	return r.table(w, width)
+	_, err := fmt.Fprintln(w, strings.Join(r.Lines(width), "\n"))
+	return err
 }
 
 // columns are the headers of the printed table.
@@ -119,18 +120,17 @@ func counted(n place.Range, one, many string) string {
 	return n.String() + " " + many
 }
 
-func (r *Report) table(out io.Writer, width int) error {
+// Lines are those of the table, for width cells.
+func (r *Report) Lines(width int) (out []string) {
 	wrap := func(line string) []string { return text.Hang(text.Cells(line), width) }
 	top := slices.Concat(text.Each(r.Headline(map[bool]int{true: remediesTried, false: remediesMost}[width == 0]), wrap)...)
-	parts := slices.Concat([][]string{top, r.mapLines(width), r.lossLines(width)}, text.Each(r.Notes(), wrap))
-	page := ""
-	for _, lines := range parts {
-		if len(lines) > 0 {
-			page += strings.Join(lines, "\n") + "\n\n"
+	for _, lines := range slices.Concat([][]string{top, r.mapLines(width), r.lossLines(width)}, text.Each(r.Notes(), wrap)) {
+		if len(out) > 0 && len(lines) > 0 {
+			out = append(out, "")
 		}
+		out = append(out, lines...)
 	}
-	_, err := io.WriteString(out, strings.TrimSuffix(page, "\n"))
-	return err
+	return out
 }
 
 const rowsMost = 20

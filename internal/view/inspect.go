@@ -6,18 +6,20 @@ import (
 	"lightsout/cluster"
 )
 
-// Inspect names the object, the pod's log, or the list of a kind that the operator inspects. The zero
+// Inspect names the object, the pod's log, the list of a kind, or the survey that the operator inspects. The zero
 // Inspect is none. As an intent it replaces the Inspect before it.
 type Inspect struct {
 	Of cluster.Ref
 	// Log: the last lines of the pod's log, as it grows. Container is empty for the pod's
 	// first; Previous is the container's instance before this one.
-	Log       bool
-	Container string
-	Previous  bool
+	Log, Previous bool
+	Container     string
 	// List is a kind as kubectl calls it, instead of an object; Namespaces are joined by
-	// commas, empty is all.
-	List, Namespaces string
+	// commas, empty is all. Together are the nodes that the survey loses, joined by spaces; empty is each node and zone.
+	List, Namespaces, Together string
+	// Survey is the width of the survey of the cluster in cells; 0: no survey. Pairs: of each pair, too.
+	Survey int
+	Pairs  bool
 }
 
 // Inspection holds the API server's answers to an Inspect so far. It is immutable.
@@ -30,7 +32,7 @@ type Inspection struct {
 	// Listing is the list, as it was at At; nil until it arrives.
 	Listing *cluster.Listing
 	At      time.Time
-	// Lines are the newest of the log, oldest first; Cut: there were more.
+	// Lines are the newest of the log, oldest first, and Cut: there were more; or those of the survey.
 	Lines  []string
 	Cut    bool
 	Stream Stream
