@@ -26,8 +26,8 @@ type Clients struct {
 	InWindows, Outside int
 	// Hung counts the requests that lightsout or a time limit ended. Of several outages the last one has them all.
 	Hung int
-	// Before counts the requests that failed before the first outage, since the drain that led to it began.
-	Before int
+	// Prior counts the requests that failed before the first outage, and Before those since the drain that led to it began.
+	Prior, Before int
 	Known  Known
 }
 
@@ -59,6 +59,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		switch {
 		case len(failed) == 0:
 		case before && !end.After(f.began):
+			c.Prior += failed.Sum()
 			if end.After(f.drained) {
 				c.Before += failed.Sum()
 			}

@@ -85,7 +85,10 @@ func runNames(rs []*record.Record) []string {
 
 // comparison are the tables of a comparison that have rows.
 func comparison(rs []*record.Record) []section {
-	held := agreementTable(rs)
+	held := section{Title: "how well the forecasts held"}.columns("phase", "#inside", "#not compared", "#farthest")
+	for _, a := range agreements(rs) {
+		held.row(a.Phase, fmt.Sprintf("%d of %d", a.Inside, a.Inside+a.Outside), some(a.Uncompared), given(a.Farthest, missed))
+	}
 	held.trim()
 	all := []section{runsMatrix(rs).section, phaseMatrix(rs).section, expectationMatrix(rs).section, loadMatrix(rs).section, settingsMatrix(rs).section, held}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.Rows) == 0 })
@@ -280,13 +283,4 @@ func agreements(rs []*record.Record) []agreement {
 	return slices.SortedFunc(maps.Values(rows), func(a, b agreement) int {
 		return cmp.Or(phaseRank(a.Phase)-phaseRank(b.Phase), cmp.Compare(a.Phase, b.Phase))
 	})
-}
-
-// agreementTable shows how well the forecasts of all records held, a row for each phase.
-func agreementTable(rs []*record.Record) section {
-	t := section{Title: "how well the forecasts held"}.columns("phase", "#inside", "#not compared", "#farthest")
-	for _, a := range agreements(rs) {
-		t.row(a.Phase, fmt.Sprintf("%d of %d", a.Inside, a.Inside+a.Outside), some(a.Uncompared), given(a.Farthest, missed))
-	}
-	return t
 }

@@ -215,6 +215,9 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 			why = said
 		}
 	}
+	if lasted[why] < time.Second { // each pod waits for the scheduler
+		why = ""
+	}
 	return why, began
 }
 
@@ -241,13 +244,16 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
 	reported, began := all.reported(r, w.Ref, f.drained, cmp.Or(w.To, f.over))
 	w.reported = reported
+	if message, found := strings.CutPrefix(reported, "FailedScheduling: "); found {
+		reported = "the scheduler found no node: " + cluster.Short(message)
+	}
 	preempted := all.preempted(r, w.Ref, f)
 	if len(lost) == 0 || w.lost() == 0 {
 		return joined(preempted, reported)
 	}
 	w.on = nodes
 	back := slices.ContainsFunc(nodes, func(n NodeFacts) bool { at := cmp.Or(n.Booted, n.To); return !at.IsZero() && !began.Before(at) })
-	fate := w.fate(lost, nodes, cluster.Pinned(reported) && !back)
+	fate := w.fate(lost, nodes, cluster.Pinned(w.reported) && !back)
 	if fate != stays && fate != "" && reported != "" {
 		reported = "then " + reported
 	}

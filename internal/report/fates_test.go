@@ -65,12 +65,12 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		want    []string
 	}{
 		"deleted": {350, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; deleted after tolerationSeconds 5m00s; then FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; deleted after tolerationSeconds 5m00s; then the scheduler found no node: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
 			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
 		}},
 		"back before that": {0, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s; then FailedScheduling: no GPU",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s; then the scheduler found no node: no GPU",
 			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
 			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
 		}},
@@ -177,8 +177,9 @@ func TestAPreemptedPodIsNamedWithWhatTookItsPlace(t *testing.T) {
 // What the scheduler reports once the node is back does not explain why pods lacked before; what it reports before does.
 func TestWhatIsReportedAfterTheReturnCameAfterWhatHeldThePods(t *testing.T) {
 	const pinned = "FailedScheduling: 0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity."
+	const short = "the scheduler found no node: the place of its volume"
 	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
-	for told, want := range map[float64]string{402: hangs + "; then " + pinned, 360: stays + "; " + pinned} {
+	for told, want := range map[float64]string{402: hangs + "; then " + short, 360: stays + "; " + short} {
 		r := bare()
 		off(r, 400)
 		shows(r, 1, database, "k8s2", true, 0, "database-0")

@@ -61,7 +61,7 @@ func opening(r *record.Record, c *causes) (out []string) {
 	if nodes := unheard(r); len(nodes) > 0 {
 		add("", "Kubernetes marked "+named(nodes)+" NotReady: no Lease could be renewed while the API server gave no answer")
 	}
-	add("", requestsIn(r, all[len(all)-1].Clients.Hung)...)
+	add("", requestsIn(r, all)...)
 	add("", doneIn(r, all))
 	switch {
 	case r.Recording:
@@ -148,7 +148,7 @@ func gone(r *record.Record, nodes []NodeFacts) string {
 	case why != "":
 		why += " " + atEnd(r)
 	case asked.IsZero():
-		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back", ""
+		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back"+returned(&nodes[0], bootIDsOf(r)[nodes[0].Node]), ""
 	default:
 		why, least = "lightsout asked for power-on at "+clock(asked)+map[bool]string{true: ", as the trial was aborted"}[slices.ContainsFunc(r.Events, aborted)], ""
 	}
@@ -170,7 +170,7 @@ func (c Clients) text() string {
 	case c.Known == KnownNever:
 		said = NeverAnswered
 	case len(c.Windows) > 0:
-		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + least + text.Count(c.InWindows, "request", "requests") + " failed"
+		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + least + fmt.Sprintf("%d of %s failed", c.InWindows, text.Count(max(c.Sent, c.InWindows), "request", "requests"))
 		if loadgen.ByClass(c.ByClass).Sum() == c.InWindows {
 			said += ": " + classes(c.ByClass)
 		}
@@ -190,8 +190,8 @@ func (c Clients) text() string {
 
 // requestsIn is how many requests lightsout sent and where to, and, by the ledger, whether each has an end in the record
 // and how many were due and not sent.
-func requestsIn(r *record.Record, hung int) (said []string) {
-	l, since := summaryOf(r).Ledger, ""
+func requestsIn(r *record.Record, all []Facts) (said []string) {
+	l, since, early, hung := summaryOf(r).Ledger, "", "", all[len(all)-1].Clients.Hung
 	if u := summaryOf(r).Unplanned; u != nil {
 		since = " since " + clock(*cmp.Or(u.RequestsFrom, &r.Zero)) + " UTC"
 	}
@@ -199,6 +199,9 @@ func requestsIn(r *record.Record, hung int) (said []string) {
 		if r.Summary == nil {
 			l.Add(r.Runs[i].Totals.Counts())
 		}
+	}
+	if n := all[0].Clients.Prior; n > 0 {
+		early = fmt.Sprintf(", %d of these before the outage", n)
 	}
 	if sent, ended := l.Scheduled-l.NotSent(), l.OK+l.Failed+l.Cancelled+l.Unsent; sent > 0 {
 		cancelled, end, other := "", "", ""
@@ -212,7 +215,7 @@ func requestsIn(r *record.Record, hung int) (said []string) {
 		case open > 0:
 			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", open)
 		case l.Balanced:
-			end = "no " + other + "request was lost: each ended with an answer or with an error, which counts as failed"
+			end = fmt.Sprintf("no %srequest was lost: %d ended with an answer, and %d with an error%s", other, l.OK, l.Failed, early)
 		}
 		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+targetOf(r)+since, cancelled, end)
 	}

@@ -111,6 +111,7 @@ func lengthOf(s *record.Summary) string {
 
 // reasonsFor are the reasons for a verdict.
 func reasonsFor(s *record.Summary) (why []string) {
+	why = map[view.Verdict][]string{view.Pass: {"PASS, because all expectations of the plan were met"}}[s.Verdict]
 	if s.Verdict == view.NotObserved {
 		why = append(why, view.NoVerdict(s.Why, s.Expectations))
 	}

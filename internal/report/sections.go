@@ -36,19 +36,12 @@ func phasesOf(r *record.Record) section {
 	s := r.Summary
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}.columns("phase", "subject", "#first forecast", "#forecast", "#observed", "inside", "note")
 	t.say(plain, "From zero, "+zeroOf(r)+". The forecast is the last one before the event.")
-	first := slices.ContainsFunc(s.Phases, func(p view.Phase) bool {
-		return p.First != nil && (p.Predicted == nil || *p.First != *p.Predicted)
-	})
 	for _, p := range inOrder(s.Phases) {
-		atZero := none
-		if first {
-			atZero = between(p.First)
-		}
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
 			note = clientsOf(r, wholeRecord(r), 0).text()
 		}
-		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), inside(p), note)
+		t.row(p.Name, p.Subject, between(p.First), between(p.Predicted), observed(p), inside(p), note)
 	}
 	return t
 }

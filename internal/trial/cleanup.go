@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
@@ -14,7 +15,7 @@ import (
 const (
 	// returnWithin bounds the wait for nodes that are powered on at the end.
 	returnWithin = 10 * time.Minute
-	// podsWithin bounds the wait for the pods of the deployment after that.
+	// podsWithin bounds the wait for the pods that lack since the trial began, after that.
 	podsWithin = 30 * time.Second
 	// restWithin is how long requests in flight are waited for at the end,
 	// before they are cancelled.
@@ -27,10 +28,10 @@ func cleanUp(r *run) poll {
 	loads := endLoads(r)
 	back := powerOnAgain(r)
 	others := r.s.UncordonOwn(func(node string) bool { return r.s.Machine(node).GoesOff() })
-	uncordoned := r.s.UncordonOwn(nil)
+	uncordoned, pods := r.s.UncordonOwn(nil), r.untilPods()
 	return func(now time.Time) (bool, string, error) {
 		_, _, _ = others(now) // a machine that does not come on keeps no other node cordoned
-		for _, p := range []poll{back, uncordoned, loads} {
+		for _, p := range []poll{back, uncordoned, pods, loads} {
 			if done, doing, err := p(now); !done {
 				return false, doing, err
 			}
@@ -109,7 +110,6 @@ func powerOnAgain(r *run) poll {
 			st.text = "the end of the trial powered on " + strings.Join(off, ", ")
 		}
 	}
-	var ready time.Time
 	return func(now time.Time) (bool, string, error) {
 		if over.IsZero() {
 			return false, "powering on: " + strings.Join(off, ", "), nil
@@ -118,10 +118,36 @@ func powerOnAgain(r *run) poll {
 		if i := slices.IndexFunc(off, waits); i >= 0 && !now.After(over.Add(returnWithin)) {
 			return false, "waiting until " + off[i] + " is Ready", nil
 		}
-		ready = cmp.Or(ready, now)
-		d := r.s.Snapshot().Deployment(r.deployment)
-		return d == nil || d.Available >= d.Replicas || now.After(ready.Add(podsWithin)), "waiting for the pods of " + r.deployment.String(), nil
+		return true, "", nil
 	}
+}
+
+// untilPods waits, if the machines are on, until no workload lacks pods that did not when the trial began.
+func (r *run) untilPods() poll {
+	var began time.Time
+	return func(now time.Time) (bool, string, error) {
+		began = cmp.Or(began, now)
+		lack := slices.DeleteFunc(lacking(r.s.Snapshot()), func(w cluster.Ref) bool { return slices.Contains(r.lacked, w) })
+		if r.ending.keepOff || len(lack) == 0 || now.After(began.Add(podsWithin)) {
+			return true, "", nil
+		}
+		return false, "waiting for the pods of " + lack[0].Key.String(), nil
+	}
+}
+
+// lacking names the deployments and StatefulSets that have fewer pods available than they want.
+func lacking(s *cluster.Snapshot) (out []cluster.Ref) {
+	for _, d := range s.Deployments() {
+		if d.Gone.IsZero() && d.Available < d.Replicas {
+			out = append(out, cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key})
+		}
+	}
+	for _, w := range s.Workloads(cluster.KindStatefulSet) {
+		if w.Ready < w.Desired {
+			out = append(out, cluster.Ref{Kind: w.Kind, Key: w.Key})
+		}
+	}
+	return out
 }
 
 // untilOff waits until no machine of the trial is being switched off: the verdict is about all of

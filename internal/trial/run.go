@@ -33,6 +33,8 @@ type run struct {
 	dir  string
 	// deployment is the trial's deployment.
 	deployment cluster.Key
+	// lacked are the workloads that lacked pods when it began.
+	lacked []cluster.Ref
 	// elsewhere is until when the operator had selected another deployment, which the gauge measures
 	// then; zero: never.
 	elsewhere time.Time
@@ -105,7 +107,7 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions) (*run, error) {
 		}
 		r.steps = text.Each(p.Steps, func(st plan.Step) *stepRun { return &stepRun{Step: st, state: view.StepToCome} })
 	}
-	r.tracker = phase.NewTracker(r.deployment)
+	r.lacked, r.tracker = lacking(s), phase.NewTracker(r.deployment)
 	return r, nil
 }
 
