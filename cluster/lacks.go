@@ -12,17 +12,19 @@ import (
 var (
 	lacking    = regexp.MustCompile(`Insufficient (\S*\w)|Too many (pods)`)
 	ruling     = regexp.MustCompile(`didn't (?:match|satisfy) (?:existing )?([Pp]od[^,.]*)`)
+	cordoned   = regexp.MustCompile(`(\d+) node\(s\) were unschedulable`)
 	pinning    = regexp.MustCompile(`olume(?:'s)? node affinity`)
 	preemption = regexp.MustCompile(`\. [^.]*preemption: .*`)
 )
 
-// Short is why the scheduler places a pod nowhere, by its message: the rules that keep the pod from nodes and what they
-// have too little of, or else the message.
+// Short is why the scheduler places a pod nowhere, by its message: how many nodes are cordoned, the rules that keep the
+// pod from nodes and what they have too little of, or else the message.
 func Short(message string) string {
-	short := Rules(message)
+	rules := Rules(message)
+	short := append(text.Each(captured(cordoned, message), func(n string) string { return "cordoned nodes: " + n }), rules...)
 	switch lacks := Lacks(message); {
-	case RulesBlock(message) && short == nil:
-		return "the place of its volume"
+	case RulesBlock(message) && rules == nil:
+		short = append(short, "the place of its volume")
 	case lacks != nil:
 		short = append(short, "Insufficient "+text.List(lacks))
 	}

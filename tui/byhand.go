@@ -156,7 +156,7 @@ func heldBy(p *cluster.Pod) string {
 // if the machine is off. One that finalizers hold ends only without them.
 func (h hand) remove() []byHand {
 	if h.of.Kind == cluster.KindNode {
-		return []byHand{{h.kubectl("delete", h.named()), "deletes the Node object and its pods, not the machine"}}
+		return []byHand{{h.kubectl("delete", h.named()), "deletes the Node object and its pods, not the machine; risk: what still runs on a machine that is only cut off runs twice: first make sure that it is off"}}
 	}
 	var freed []byHand
 	if h.pod != nil && heldBy(h.pod) != "" {

@@ -100,7 +100,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 }
 
 // causes describes the nodes that take no pods while pods wait for a node, and those on which pods, which ending
-// counts, stay Terminating.
+// counts, stay Terminating: first those that are off, then the down, then the cordoned.
 func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, ending map[string]int) string {
 	by, stay := map[string][]string{}, map[string]int{}
 	for _, n := range s.Nodes() {
@@ -116,7 +116,7 @@ func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, end
 			by[state], stay[state] = append(by[state], n.Name), stay[state]+ending[n.Name]
 		}
 	}
-	return strings.Join(text.Each(slices.Sorted(maps.Keys(by)), func(state string) string {
+	return strings.Join(text.Each(slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Compare(b, a) }), func(state string) string {
 		out := named(by[state]) + text.Noun(len(by[state]), " is ", " are ") + state
 		if stay[state] > 0 {
 			out += ": " + pods(stay[state], "stays", "stay") + " Terminating"

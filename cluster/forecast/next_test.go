@@ -53,13 +53,13 @@ func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
 		c.Pods = append(c.Pods, &cluster.Pod{Key: key("default", fmt.Sprint("waits", i)), Phase: "Pending", Deployment: name,
 			Unplaced: "0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient nvidia.com/gpu."})
 	}
-	c.Pods[len(c.Pods)-2].Unplaced = "0/5 nodes are available: 2 node(s) didn't match pod topology spread constraints, 3 Insufficient cpu."
+	c.Pods[len(c.Pods)-2].Unplaced = "0/5 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match pod topology spread constraints, 3 Insufficient cpu."
 	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key("default", "model"), Replicas: 3, Total: 3})
 	want := []string{
-		"kube-node1 is cordoned (:uncordon) · kube-node4 is down: 4 pods stay Terminating · kube-node3 is off (o): 4 pods stay Terminating",
+		"kube-node3 is off (o): 4 pods stay Terminating · kube-node4 is down: 4 pods stay Terminating · kube-node1 is cordoned (:uncordon)",
 		"model 0/3: 1 pod waits for a node: Insufficient nvidia.com/gpu",
 		"llm 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu",
-		"a: 1 pod waits for a node: pod topology spread constraints; Insufficient cpu",
+		"a: 1 pod waits for a node: cordoned nodes: 1; pod topology spread constraints; Insufficient cpu",
 		"more workloads: 1 pod waits for a node",
 	}
 	if got := (&Next{PowerOn: " (o)", Uncordon: " (:uncordon)"}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !slices.Equal(got, want) {

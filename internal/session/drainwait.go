@@ -81,7 +81,7 @@ func (r *drains) next() (out []string) {
 				waits = "drain of " + n.node + " waits for budget " + n.holder
 			}
 			if d.by != drainerTrial {
-				waits += " · s on " + n.node + " decides"
+				waits += " · s on " + n.node + " asks again"
 			}
 			out = append(out, waits)
 		}
