@@ -132,7 +132,7 @@ func (h hand) named() string {
 func (h hand) shell() []byHand {
 	switch {
 	case h.of.Kind == cluster.KindNode:
-		return []byHand{{h.kubectl("debug", h.named(), "-it", "--image=busybox"), "a pod on the node with its file system at /host; the pod stays until you delete it"}}
+		return []byHand{{h.kubectl("debug", h.named(), "-it", "--image=busybox"), cmp.Or(after("! ", hearing(h.s, h.of.Name), ": its kubelet can't answer"), "a pod on the node with its file system at /host; the pod stays until you delete it")}}
 	case !h.hasPods():
 		return nil
 	}
