@@ -185,6 +185,11 @@ const endsWithin = 10.0
 // empty if they had another reason.
 func (c *causes) errors(f *Facts) string {
 	x := &f.Clients
+	for _, w := range f.Workloads {
+		if w.Key == c.r.Deployment() && 2*w.none > x.ErrorTime && len(x.Windows) > 0 {
+			return "no pod" + w.of() + " was available for " + w.least() + lasted(w.none)
+		}
+	}
 	out, seen := lastSeen(c.phases, view.PhaseEndpointsOut)
 	if !seen || len(x.Windows) != 1 || x.Windows[0].From >= out || x.Windows[0].To <= out || x.Windows[0].To-out >= endsWithin {
 		return ""

@@ -18,7 +18,7 @@ type Clients struct {
 	ByClass      map[loadgen.Class]int
 	First, Last  time.Time
 	last         loadgen.ByClass // those that failed in the last of these seconds
-	// Windows are the error windows of the only outage of a record (one may last over several);
+	// Windows are the error windows that began in it;
 	// ErrorTime is their length, without what they have in common.
 	Windows   []record.Span
 	ErrorTime time.Duration
@@ -28,7 +28,7 @@ type Clients struct {
 	Hung int
 	// Prior counts the requests that failed before the first outage, and Before those since the drain that led to it began.
 	Prior, Before int
-	Known  Known
+	Known         Known
 }
 
 // Known is how far a record accounts for the requests of an outage.
@@ -70,11 +70,9 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 			}
 		}
 	}
-	if len(all) == 1 {
-		c.count(r)
-		if l := summaryOf(r).Ledger; r.Unplanned() && f.over.Equal(r.End) && l.Scheduled > 0 { // it has all since zero
-			c.Sent = l.Scheduled - l.NotSent()
-		}
+	c.count(r, all, i)
+	if l := summaryOf(r).Ledger; len(all) == 1 && r.Unplanned() && f.over.Equal(r.End) && l.Scheduled > 0 { // it has all since zero
+		c.Sent = l.Scheduled - l.NotSent()
 	}
 	for _, l := range summaryOf(r).Load {
 		if i == len(all)-1 {
@@ -93,17 +91,21 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	return c
 }
 
-// count adds the error windows of the record.
-func (c *Clients) count(r *record.Record) {
+// count adds the error windows of outage number i.
+func (c *Clients) count(r *record.Record, all []Facts, i int) {
+	other := func(s record.Span) bool {
+		return outageAt(all, secondsAfter(r, s.From)) != i || secondsAfter(r, s.To).Before(all[i].began)
+	}
 	if r.Summary == nil || r.Summary.Zero.IsZero() {
 		return // only a trial with a zero has them
 	}
 	for _, l := range r.Summary.Load {
-		c.Windows = append(c.Windows, l.ErrorWindows...)
-		if l.LaterFailures != nil {
+		c.Windows = append(c.Windows, slices.DeleteFunc(slices.Clone(l.ErrorWindows), other)...)
+		if l.LaterFailures != nil && !other(*l.LaterFailures) {
 			c.Outside += l.LaterFailures.Failed
 		}
-		c.Before, c.Failed, c.ByClass[loadgen.ClassConnectTimeout] = c.Before+l.Before, c.Failed-l.Before, c.ByClass[loadgen.ClassConnectTimeout]-l.Before
+		before := l.Before * map[bool]int{true: 1}[i == 0]
+		c.Before, c.Failed, c.ByClass[loadgen.ClassConnectTimeout] = c.Before+before, c.Failed-before, c.ByClass[loadgen.ClassConnectTimeout]-before
 	}
 	slices.SortFunc(c.Windows, func(a, b record.Span) int { return cmp.Compare(a.From, b.From) })
 	var end time.Time

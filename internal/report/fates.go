@@ -293,7 +293,7 @@ func (w *Workload) fate(lost []life, nodes []NodeFacts, pinned bool) string {
 	}
 	switch {
 	case drained > 0:
-		return itoa(drained) + " evicted by the drain"
+		return strings.TrimPrefix(itoa(drained)+" ", itoa(len(lost))+" ") + "evicted by the drain"
 	case ended == len(lost):
 		return "ended with the shutdown"
 	case pinned:

@@ -53,8 +53,7 @@ func className(c loadgen.Class) string { return text.Clean(string(c), 24) }
 
 // byCount are the classes that occur, the most frequent first.
 func byCount(by map[loadgen.Class]int) []loadgen.Class {
-	keys := slices.Sorted(maps.Keys(by))
-	keys = slices.DeleteFunc(keys, func(c loadgen.Class) bool { return by[c] <= 0 })
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(by)), func(c loadgen.Class) bool { return by[c] <= 0 })
 	slices.SortStableFunc(keys, func(a, b loadgen.Class) int { return by[b] - by[a] })
 	return keys
 }

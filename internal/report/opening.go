@@ -148,7 +148,7 @@ func gone(r *record.Record, nodes []NodeFacts) string {
 	case why != "":
 		why += " " + atEnd(r)
 	case asked.IsZero():
-		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back"+returned(&nodes[0], bootIDsOf(r)[nodes[0].Node]), ""
+		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back"+map[bool]string{true: returned(&nodes[0], bootIDsOf(r)[nodes[0].Node])}[len(nodes) == 1], ""
 	default:
 		why, least = "lightsout asked for power-on at "+clock(asked)+map[bool]string{true: ", as the trial was aborted"}[slices.ContainsFunc(r.Events, aborted)], ""
 	}
@@ -191,7 +191,7 @@ func (c Clients) text() string {
 // requestsIn is how many requests lightsout sent and where to, and, by the ledger, whether each has an end in the record
 // and how many were due and not sent.
 func requestsIn(r *record.Record, all []Facts) (said []string) {
-	l, since, early, hung := summaryOf(r).Ledger, "", "", all[len(all)-1].Clients.Hung
+	l, since, hung := summaryOf(r).Ledger, "", all[len(all)-1].Clients.Hung
 	if u := summaryOf(r).Unplanned; u != nil {
 		since = " since " + clock(*cmp.Or(u.RequestsFrom, &r.Zero)) + " UTC"
 	}
@@ -200,9 +200,7 @@ func requestsIn(r *record.Record, all []Facts) (said []string) {
 			l.Add(r.Runs[i].Totals.Counts())
 		}
 	}
-	if n := all[0].Clients.Prior; n > 0 {
-		early = fmt.Sprintf(", %d of these before the outage", n)
-	}
+	early := map[bool]string{true: fmt.Sprintf(", %d of these before the outage", all[0].Clients.Prior)}[all[0].Clients.Prior > 0 && !r.Unplanned()]
 	if sent, ended := l.Scheduled-l.NotSent(), l.OK+l.Failed+l.Cancelled+l.Unsent; sent > 0 {
 		cancelled, end, other := "", "", ""
 		if l.Cancelled > 0 {

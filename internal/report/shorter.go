@@ -14,16 +14,19 @@ import (
 )
 
 // shorterOf lists changes that would have shortened a recorded outage, with a forecast for each
-// change beside the observation. Its Brief has the first one for clients, and the first ones for the worst workloads.
+// change beside the observation. Its Brief has the first ones.
 func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	t := section{ID: "shorter", Title: "Changes that would have shortened it"}.columns("change", "then", "#forecast", "#observed")
 	if r.Summary == nil || len(all) == 0 || r.Summary.Unplanned == nil && len(all[0].Workloads) == 0 {
 		return t
 	}
-	helps := map[string]string{} // the first change for each workload, and for clients
+	helps, brief := map[string]string{}, []string(nil) // the first change for each workload, and all of them
 	help := func(change string, whom ...string) string {
 		for _, x := range whom {
 			helps[x] = cmp.Or(helps[x], change)
+		}
+		if !slices.Contains(brief, change) {
+			brief = append(brief, change)
 		}
 		return change
 	}
@@ -86,16 +89,10 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		t.Items = append(t.Items, cell{Text: text.Capital(help(change, clean(movable[0].Key.String()))) + ". " +
 			"With " + shutdownGrace + " in the kubelet's configuration, Services learn of a shutdown at once."})
 	}
-	hurt, brief := len(worst) > 0 && worst[0].lost() > 0, []string{helps["clients"]}
-	for _, w := range worst {
-		if change := helps[clean(w.Key.String())]; w.lost() > 0 && !slices.Contains(brief, change) {
-			brief = append(brief, change)
-		}
-	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
 	case partly:
 		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other changes may have shortened it.", warning})
-	case hurt && helps[clean(worst[0].Key.String())] == "":
+	case len(worst) > 0 && worst[0].lost() > 0 && helps[clean(worst[0].Key.String())] == "":
 		t.Items = append(t.Items, cell{Text: clean("lightsout knows of no change that would have brought the pods of " + worst[0].Key.String() + " back sooner: " + cmp.Or(worst[0].Why, "the record does not show why they were missing"))})
 	case len(t.Rows)+len(t.Items) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
