@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -55,29 +56,25 @@ func (s section) looks(t *theme) (edge, title style) {
 
 func titleLine(t *theme, w int, s section, left, right string) string {
 	edge, look := s.looks(t)
-	r := newRow(w).put(edge, left)
-	number, filter, title := " ", "", s.title+" "
+	number, sep := " ", " "+t.bullet+" "
 	if s.number != "" && w >= 30 {
 		number = " " + s.number + " "
 	}
-	least := 18 // so that the title fits
-	if s.filter != "" {
-		filter, least = fit(s.filter, w-9, t.ellipsis)+" "+t.bullet+" ", 12
+	filter, title, room := after("", s.filter, sep), s.title+s.of, w-6-width(number)
+	facts := strings.Trim(s.facts+sep+s.sight, sep)
+	for facts != s.sight && width(cmp.Or(s.filter, fit(s.title, 11, "")))+width(facts)+2 > room {
+		_, facts, _ = strings.Cut(facts, sep) // which rows are in sight gives way to nothing
 	}
-	facts := s.facts
-	for facts != "" && width(facts)+width(filter)+least > w {
-		_, facts, _ = strings.Cut(facts, " "+t.bullet+" ") // the last is what counts
+	facts = after(" ", facts, " ")
+	room -= width(facts)
+	if width(filter+s.title)+min(width(s.of), 12) > room {
+		title = s.title
 	}
-	if facts != "" {
-		facts = " " + facts + " "
+	if filter != "" && width(filter+title) > room {
+		filter, title = s.filter, ""
 	}
-	if room := w - 5 - width(facts) - width(number+filter); width(title) > room {
-		title = fit(strings.TrimRight(title, " "), max(0, room-1), t.ellipsis) + " "
-	}
-	if filter == "" {
-		number, title = "", number+title
-	}
-	r.put(edge, t.box.h).put(look, number).put(t.warn, filter).put(look, title)
+	title = fit(title, max(0, room-width(filter)), t.ellipsis) + " "
+	r := newRow(w).put(edge, left).put(edge, t.box.h).put(look, number).put(t.warn, filter).put(look, title)
 	for _, other := range s.others {
 		if r.left < width(other)+width(facts)+6 {
 			break

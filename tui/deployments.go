@@ -69,7 +69,7 @@ func newDeploymentsPane() *deploymentsPane {
 }
 
 func (p *deploymentsPane) settle(s *scene) {
-	if p.stale(s.snap, s.f.Focus, s.only.text) {
+	if p.stale(s.only.text, s.snap, s.f.Focus) {
 		p.take(s, s.snap.Deployments())
 		p.lacking = slices.DeleteFunc(s.snap.Lacking(), func(w *cluster.Workload) bool { return !s.only.has(w.Namespace) })
 		if s.f.Focus.Name != "" { // begin on the one that the gauge measures
@@ -93,7 +93,7 @@ func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {
 		text := fmt.Sprintf("W: %s %d/%d ", middle(s.t.text(o.Name), 16, s.t.ellipsis), o.Ready, o.Desired) + text.Noun(len(p.lacking), "lacks pods", after("and ", some(len(p.lacking)-1, "more lack pods"), ""))
 		lines = append(lines, textLine(s.t, w, 2, wordStyle(s.t, o.Word), text))
 	}
-	return drawing{"Deployments", p.count(s), lines}
+	return drawing{"Deployments", "", "", p.count(s), lines}
 }
 
 // rank sorts deployments in trouble first, and of these the ones without any available pod.

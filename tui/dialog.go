@@ -145,6 +145,6 @@ func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) 
 		body[i] = " " + l + blank(wide-had) + " "
 	}
 	wide += 4
-	lines = drawBox(t, wide, []section{{drawing: drawing{title, "", body}, active: true}}, true, foot)
+	lines = drawBox(t, wide, []section{{drawing: drawing{title: title, lines: body}, active: true}}, true, foot)
 	return lines, (w - wide) / 2, max(0, (h-len(lines))/2), wide
 }

@@ -96,11 +96,11 @@ func (m *Model) others(l layout) []string {
 func (m *Model) sections(panes []placed) []section {
 	out := make([]section, 0, len(panes))
 	for _, p := range panes {
-		filter := ""
+		drawn, filter := m.pane(p), ""
 		if f := p.filter(); f != nil {
-			filter = f.title(&m.s)
+			filter = f.title(&m.s, p.w-9-width(drawn.sight))
 		}
-		out = append(out, section{drawing: m.pane(p), number: fmt.Sprint(p.number), filter: filter, active: p.openPane == m.active})
+		out = append(out, section{drawing: drawn, number: fmt.Sprint(p.number), filter: filter, active: p.openPane == m.active})
 	}
 	return out
 }

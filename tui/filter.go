@@ -49,14 +49,15 @@ func (f filter) contains() (fits func(string) bool, fault string) {
 // is more important.
 const mostFilter = 20
 
-// title is the first part of a pane's title: the filter, and the number of rows that it
+// title is the first part of a pane's title, of w cells: the filter, and the number of rows that it
 // leaves; empty without a filter.
-func (f filter) title(s *scene) string {
+func (f filter) title(s *scene, w int) string {
 	by := strings.TrimLeft(after("in ", s.t.text(f.only), "")+after(" /", s.t.text(f.text), ""), " ")
 	if by == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d of %d shown", fit(by, mostFilter, s.t.ellipsis), f.shown, f.all)
+	count := fmt.Sprintf(": %d of %d", f.shown, f.all)
+	return fit(by, min(mostFilter, w-width(count)), s.t.ellipsis) + count
 }
 
 // labelled reports whether labels, in the format of a Pod, match a selector: each of

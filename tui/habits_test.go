@@ -36,6 +36,16 @@ func TestNoKeyOfAListActsWithoutAQuestion(t *testing.T) {
 	}
 }
 
+// A key by which k9s does what has only a word here leads to the word.
+func TestKeysOfK9sLeadToWords(t *testing.T) {
+	for key, word := range map[string]string{"c": ":cordon", "u": ":uncordon", "e": ":delete", "ctrl+d": ":delete"} {
+		m, _, _ := testModel(calm(), 80, 24, Options{})
+		if typeKeys(m, "1 "+key); !strings.Contains(plainView(m), word) {
+			t.Errorf("%s does not lead to %s:\n%s", key, word, plainView(m))
+		}
+	}
+}
+
 func TestLoadKeysAskOutsideTheirPane(t *testing.T) {
 	spec := loadgen.Spec{Shape: loadgen.Hold, N: 16}
 	m, sent, _ := testModel(calm(), 120, 36, Options{})

@@ -71,6 +71,8 @@ type list[K comparable, R any] struct {
 	need  widths // of the cells drawn since the width changed
 	needW int    // the width that need was found for
 	drawn []cell // of the last drawing, whose memory the next takes
+
+	fitted plan // of the last drawing
 }
 
 // troubles is the number of ranks that list.trouble may give.
@@ -162,15 +164,16 @@ func (l *list[K, R]) begin(fits func(R) bool) {
 	}
 }
 
-// inputs is what rows are found from, compared by value.
+// inputs is what rows are found from, compared by value; first what the operator has chosen to see.
 type inputs [9]any
 
 // stale reports whether to find the rows again: their input, or the operator's choice
-// of it, has changed since the last call.
-func (l *list[K, R]) stale(from ...any) bool {
-	now := inputs{l.by.text, l.sort, l.reversed}
-	copy(now[3:], from)
+// of it, has changed since the last call. With another choice the cursor begins anew; among events it stays.
+func (l *list[K, R]) stale(chosen any, from ...any) bool {
+	now := inputs{l.by.text, chosen, l.sort, l.reversed}
+	copy(now[4:], from)
 	stale := now != l.seen
+	l.moved = l.moved && (l.follows || [2]any(now[:2]) == [2]any(l.seen[:2]))
 	l.seen = now
 	return stale
 }
@@ -210,14 +213,15 @@ func (l *list[K, R]) key(s *scene, m motion) {
 
 func (l *list[K, R]) filter() *filter { return &l.by }
 
-// sortBy sorts by the next column, or in the other direction, and returns the order as
+// sortBy sorts by the next column that is shown, or in the other direction, and returns the order as
 // text.
 func (l *list[K, R]) sortBy(reverse bool) string {
 	l.top = 0
 	if reverse {
 		l.reversed = l.sort > 0 && !l.reversed
 	} else {
-		l.sort, l.reversed, l.needW = (l.sort+1)%(len(l.columns)+1), false, 0
+		next := slices.IndexFunc(l.fitted.widths[min(l.sort, len(l.fitted.widths)):], func(w int) bool { return w > 0 })
+		l.sort, l.reversed, l.needW = (l.sort+next+1)*btoi(next >= 0), false, 0
 	}
 	switch {
 	case l.sort == 0:

@@ -18,12 +18,12 @@ func (l *list[K, R]) lines() int { return len(l.rows) + 1 }
 // want asks for all rows, and a double share of the lines left.
 func (l *list[K, R]) want(*scene, int) want { return want{least: 2, most: l.lines(), share: 2} }
 
-// window gives the rows to draw in h lines, with the cursor among them; but the first rows,
-// those in trouble, if nobody has moved the cursor.
+// window gives the rows to draw in h lines: in the active pane with the cursor among them; elsewhere, and as far as
+// nobody has moved the cursor, the first rows, those in trouble.
 func (l *list[K, R]) window(h int, active bool) (from, to int) {
 	l.page = h
 	at := l.at
-	if !l.moved && !l.follows {
+	if !(active && l.moved) && !l.follows {
 		at, l.top = at*btoi(active), 0
 	}
 	if at < l.top {
@@ -48,7 +48,7 @@ func (l *list[K, R]) position(s *scene) string {
 // filter has it.
 func (l *list[K, R]) count(s *scene) string {
 	facts := l.position(s)
-	if n := len(l.rows); facts == "" && n > 1 && l.by.title(s) == "" {
+	if n := len(l.rows); facts == "" && n > 1 && l.by.text == "" && l.by.only == "" {
 		return fmt.Sprint(n)
 	}
 	return facts
@@ -66,7 +66,7 @@ func inSight(t *theme, top, room, all int) string {
 // draw gives h lines of w cells.
 func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 	if len(l.rows) == 0 {
-		l.page = 0
+		l.page, l.fitted = 0, plan{}
 		return s.message(s.t.dim, l.empty(s), w, h)
 	}
 	headers := btoi(h >= leastHeader || h > len(l.rows))
@@ -79,6 +79,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 		p = l.plan(w - l.leadWidth - 2)
 	}
 	p.tellApart(s.t, l.fits, cells)
+	l.fitted = p
 	out := make([]string, 0, h)
 	if headers > 0 {
 		out = append(out, l.header(s, w, p))

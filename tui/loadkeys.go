@@ -85,7 +85,7 @@ func stopLoad(m *Model) {
 		m.opts.Send(view.StopLoad{Cancel: true})
 		m.say("cancelling the requests in flight")
 	case !m.s.f.Load.Active && inFlight == 0:
-		m.say("no load is running (Y copies the name under the cursor)")
+		m.say("no load is running (Y copies the name under the cursor; cordon: :cordon)")
 	case m.active.paneSpec != requestsSpec && !now.Before(m.stopAt):
 		m.stopAt = now.Add(cancelTwice)
 		m.say("c again stops sending")

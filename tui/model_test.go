@@ -135,14 +135,14 @@ func TestFilterShowsMatchingRowsWhileTyped(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "/ n o")
 	m.Update(tea.PasteMsg{Content: "de3"})
-	if v := plainView(m); !strings.Contains(v, "1 /node3: 1 of 5 shown · Nodes") {
+	if v := plainView(m); !strings.Contains(v, "1 /node3: 1 of 5 · Nodes") {
 		t.Errorf("what was pasted is not shown:\n%s", v)
 	}
 	if len(nodesOf(m).rows) != 1 || nodesOf(m).rows[0].Name != "kube-node3" {
 		t.Errorf("%d rows while typing", len(nodesOf(m).rows))
 	}
 	typeKeys(m, "enter")
-	if v := plainView(m); !strings.Contains(v, "1 /node3: 1 of 5 shown · Nodes") {
+	if v := plainView(m); !strings.Contains(v, "1 /node3: 1 of 5 · Nodes") {
 		t.Errorf("the filter is not shown:\n%s", v)
 	}
 	typeKeys(m, "esc")

@@ -50,7 +50,7 @@ func newNodesPane() *nodesPane {
 }
 
 func (p *nodesPane) settle(s *scene) {
-	if p.stale(s.snap, s.now.Unix()) { // silence grows with time alone
+	if p.stale(nil, s.snap, s.now.Unix()) { // silence grows with time alone
 		all, deleted := s.snap.Nodes(), leftOffDeleted(s)
 		if p.by.on() || p.sort > 0 {
 			p.take(s, slices.Concat(deleted, all))
@@ -100,7 +100,7 @@ func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines
 
 func (p *nodesPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Nodes", s.facts(some(len(s.marks), "marked"), readyOf(s.snap.NodeCount()), p.position(s)), lines}
+	return drawing{"Nodes", "", s.facts(some(len(s.marks), "marked"), readyOf(s.snap.NodeCount())), p.position(s), lines}
 }
 
 // markAll marks all workers in the list, or takes all marks away.

@@ -84,7 +84,7 @@ func (p *objectsPane) settle(s *scene) {
 		p.shown = l
 		p.setColumns()
 	}
-	if !p.stale(p.shown, p.wanted) {
+	if !p.stale(p.wanted, p.shown) {
 		return
 	}
 	switch l := p.shown; {
@@ -127,12 +127,13 @@ func (s *scene) manyNamespaces() bool {
 }
 
 func (p *objectsPane) draw(s *scene, w, h int, active bool) drawing {
-	title, facts := cmp.Or(p.kind, "Objects"), p.count(s)
+	lines := p.list.draw(s, w, h, active)
+	title, facts := cmp.Or(p.kind, "Objects"), ""
 	if l := p.shown; l != nil && l.Listing != nil {
-		title, facts = s.t.text(l.Listing.Title), s.facts(facts, "read at "+l.At.Local().Format("15:04:05"))
+		title, facts = s.t.text(l.Listing.Title), "read at "+l.At.Local().Format("15:04:05")
 		if l.Listing.Cut {
 			facts = s.facts("not all: the first 500 only", facts)
 		}
 	}
-	return drawing{title, facts, p.list.draw(s, w, h, active)}
+	return drawing{title, "", facts, p.count(s), lines}
 }

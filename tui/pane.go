@@ -25,11 +25,11 @@ type pane interface {
 // share of the lines left when all have their least.
 type want struct{ least, most, share int }
 
-// drawing is a drawn pane: its title and the facts at the right of it, which stand
-// in the line above, and its lines.
+// drawing is a drawn pane: its title, whose rows they are, and at the right the facts and which
+// rows are in sight, all in the line above, and its lines.
 type drawing struct {
-	title, facts string
-	lines        []string
+	title, of, facts, sight string
+	lines                   []string
 }
 
 // place is where a pane stands on a screen that has room for all.

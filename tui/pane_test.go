@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,6 +62,57 @@ func TestTroubleIsInSight(t *testing.T) {
 		m.Update(FrameMsg{f})
 		if plainView(m); podsOf(m).top > max(0, podsOf(m).at-podsOf(m).page+1) || podsOf(m).top > 0 && !podsOf(m).moved {
 			t.Errorf("%s: the pods begin at row %d, with the cursor on %d of %d", keys, podsOf(m).top, podsOf(m).at, podsOf(m).page)
+		}
+	}
+}
+
+// A list that is not the active pane begins with those in trouble, wherever its cursor is.
+func TestOnlyTheActiveListFollowsItsCursor(t *testing.T) {
+	for keys, sick := range map[string]string{"2 G 3": "model", "1 G 2": "node-a1", "3 a G 1": "-7nr0q"} {
+		m, _, _ := testModel(website(0, time.Minute), 80, 22, Options{})
+		typeKeys(m, keys)
+		m.Update(FrameMsg{website(2, time.Minute)})
+		plainView(m)
+		if l := paneLines(m, m.panes[keys[0]-'1'].name); !strings.Contains(strings.Join(l[:2], ""), sick) {
+			t.Errorf("%s: %s is not the first row:\n%s", keys, sick, plainView(m))
+		}
+	}
+}
+
+// Where the operator chooses anew what a list shows, the cursor is on its first row; on an object that they name it stays.
+func TestAnotherChoiceBeginsAtTheFirstRow(t *testing.T) {
+	m, _, _ := testModel(website(2, time.Minute), 80, 24, Options{})
+	all := m.s.snap.Pods()
+	name := all[len(all)-1].Name
+	for _, c := range []struct {
+		word, keys string
+		first      bool
+	}{{name, "esc", true}, {name, "3 /", false}, {"po", "G", false}, {"po", "", true}, {"po", "G / w e b enter", true}, {"po web", "G esc", true}, {"po", "G 2 up down 3", true}} {
+		typeWord(m, c.word)
+		if p, _ := podsOf(m).selected(); c.word == name && p.Name != name {
+			t.Errorf(":%s leads to %s", name, p.Name)
+		}
+		typeKeys(m, c.keys)
+		if v := plainView(m); (podsOf(m).at == 0) != c.first || !strings.Contains(v, fmt.Sprintf(" of %d ─", len(podsOf(m).rows))) {
+			t.Errorf(":%s %s: the cursor is on row %d, or the title does not count the rows in sight:\n%s", c.word, c.keys, podsOf(m).at, v)
+		}
+		typeKeys(m, "esc")
+	}
+}
+
+// Rows are sorted by the columns that are shown; without any there is nothing to sort by.
+func TestRowsAreSortedByShownColumns(t *testing.T) {
+	for _, w := range []int{80, 200} {
+		m, _, _ := testModel(website(2, time.Minute), w, 24, Options{})
+		typeKeys(m, "3 a")
+		for range 12 {
+			typeKeys(m, "i")
+			if v := plainView(m); strings.Contains(v, "problems first") == strings.Contains(strings.Join(paneLines(m, "Pods"), ""), m.s.t.sortedUp) {
+				t.Errorf("the column that the rows are sorted by is not marked:\n%s", v)
+			}
+		}
+		if typeKeys(m, "/ n o n e enter i"); !strings.Contains(plainView(m), "problems first") {
+			t.Errorf("nothing is sorted:\n%s", plainView(m))
 		}
 	}
 }

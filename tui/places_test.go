@@ -32,13 +32,13 @@ func TestANamespaceIsAFilter(t *testing.T) {
 	if n := len(podsOf(m).rows); n == 0 || len(m.s.marks) != 1 {
 		t.Errorf("%d pods, marks %v", n, m.s.marks)
 	}
-	for _, title := range []string{"3 in default: 4 of 4 shown · Pods", "2 in default: 1 of 1 shown · Deployments"} {
+	for _, title := range []string{"3 in default: 4 of 4 · Pods", "2 in default: 1 of 1 · Deployments"} {
 		if v := plainView(m); !strings.Contains(v, title) || !strings.Contains(v, "mdx /default") {
 			t.Errorf("the screen does not show the filter:\n%s", v)
 		}
 	}
 	typeKeys(m, ": n s space k n a enter")
-	if v := plainView(m); !strings.Contains(v, "in knative-serving: 0 of 4 shown") || len(podsOf(m).rows) > 0 {
+	if v := plainView(m); !strings.Contains(v, "in knative-serving: 0 of 4") || len(podsOf(m).rows) > 0 {
 		t.Errorf("the screen shows pods of another namespace:\n%s", v)
 	}
 	typeKeys(m, "0")

@@ -79,7 +79,7 @@ func newPodsPane() *podsPane {
 }
 
 func (p *podsPane) settle(s *scene) {
-	if !p.stale(s.snap, s.scope, s.node, s.deployment, s.marked, s.only.text) {
+	if !p.stale([2]any{s.chosen, s.only.text}, s.snap, s.node, s.deployment) {
 		return
 	}
 	pods, all := p.inScope(s)
@@ -163,7 +163,7 @@ func goToAllPods(m *Model) {
 
 func (p *podsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Pods" + after(" of ", p.of, ""), s.facts(some(p.homeless, "on no node"), p.position(s), some(p.tally.ending, "terminating"), readyOf(p.tally.ready, p.tally.total)), lines}
+	return drawing{"Pods", after(" of ", p.of, ""), s.facts(some(p.homeless, "on no node"), some(p.tally.ending, "terminating"), readyOf(p.tally.ready, p.tally.total)), p.position(s), lines}
 }
 
 // podTrouble orders pods: those without a node first, then failing ones; ended ones

@@ -32,14 +32,16 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 			m.say(refusal)
 		case b != nil && b.run != nil:
 			b.run(m)
-		case b == nil && slices.Contains(editKeys, key):
-			m.say("lightsout edits and deletes nothing; :delete shows the command line for it")
+		case b == nil && otherKeys[key] != "":
+			m.say(otherKeys[key])
 		}
 	}
 }
 
-// editKeys are the keys by which k9s edits, deletes and kills.
-var editKeys = []string{"e", "ctrl+d", "ctrl+k"}
+// otherKeys are keys of k9s that do nothing here, and what does it instead.
+var otherKeys = map[string]string{"e": noEdit, "ctrl+d": noEdit, "ctrl+k": noEdit, "u": "uncordon: :uncordon; cordon: :cordon"}
+
+const noEdit = "lightsout edits and deletes nothing; :delete shows the command line for it"
 
 // pressDialog passes a key, or pasted text, to the topmost dialog, except for the keys
 // that work in every dialog: redraw, copy, save a picture, and leave for a command.

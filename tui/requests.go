@@ -56,7 +56,7 @@ func (p *requestsPane) draw(s *scene, w, h int, _ bool) drawing {
 	case run.Totals.InFlight() > 0:
 		load = run.Spec.Short() + " stopped, ending"
 	}
-	return drawing{"Requests", s.facts(load, basisText(s.t, run.Gauge)), p.lines(s, w, h)}
+	return drawing{"Requests", "", s.facts(load, basisText(s.t, run.Gauge)), "", p.lines(s, w, h)}
 }
 
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }

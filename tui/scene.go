@@ -25,12 +25,11 @@ type scene struct {
 	start time.Time
 	// caption is for spectators of keys that a program presses; empty: there is none.
 	caption string
-	// marks are the marked nodes; marked counts their changes.
-	marks  map[string]bool
-	marked int
-	// scope is the choice of the Pods pane; node and deployment are under the cursors
+	marks   map[string]bool // the marked nodes
+	// scope is the choice of the Pods pane, and chosen counts how often it was made; node and deployment are under the cursors
 	// of those lists; deployment is empty while that list is.
 	scope      scope
+	chosen     int
 	node       string
 	deployment cluster.Key
 	only       namespaces // filter for deployments and pods
@@ -43,7 +42,7 @@ type scene struct {
 // showPods chooses the pods to show after the marks or a cursor changed.
 func (s *scene) showPods(sc scope) {
 	s.scope = sc
-	s.marked++
+	s.chosen++
 }
 
 // dropMarks forgets the marks of nodes that are no longer there.
@@ -51,7 +50,6 @@ func (s *scene) dropMarks() {
 	for name := range s.marks {
 		if n := s.snap.Node(name); n == nil || !n.Gone.IsZero() {
 			delete(s.marks, name)
-			s.marked++
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (p *timelinePane) settle(s *scene) {
 	if n := len(s.f.Events); n > 0 {
 		first, last = s.f.Events[0].Seq, s.f.Events[n-1].Seq
 	}
-	if !p.stale(len(s.f.Events), first, last, s.f.Zero) {
+	if !p.stale(nil, len(s.f.Events), first, last, s.f.Zero) {
 		return
 	}
 	p.subjects = view.SubjectsOf(s.f.Events)
@@ -86,9 +86,9 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).put(s.t.accent, text+more).String())
 		lead = blank(width(lead))
 	}
-	out.facts = p.position(s)
+	out.sight = p.position(s)
 	if s.snap.Access[cluster.KindEvent].Forbidden {
-		out.facts = s.facts(out.facts, "Events of Kubernetes: forbidden")
+		out.facts = "Events of Kubernetes: forbidden"
 	}
 	if p.by.on() && len(s.f.Events) > 0 && s.f.Events[0].Seq > 1 {
 		out.facts = s.facts(out.facts, "older events: events.jsonl")

@@ -80,13 +80,13 @@ func (p *trialPane) key(_ *scene, m motion) { p.scroll(m) }
 func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	t, v := s.t, s.f.Trial
 	if v == nil {
-		return drawing{"Trial", "", s.message(t.dim, "there is no trial: t starts one", w, h)}
+		return drawing{"Trial", "", "", "", s.message(t.dim, "there is no trial: t starts one", w, h)}
 	}
 	lines, facts := p.lines(s, w, h), strings.ToUpper(t.text(string(v.Verdict)))
 	if count := stepCount(v, " of "); count != "" {
 		facts = "step " + count
 	}
-	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(inSight(t, p.top, p.room, len(p.pager.lines)), facts), lines}
+	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), "", facts, inSight(t, p.top, p.room, len(p.pager.lines)), lines}
 }
 
 func (p *trialPane) lines(s *scene, w, h int) []string {

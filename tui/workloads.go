@@ -101,7 +101,7 @@ func (p *workloadsPane) kinds() []shownKind {
 }
 
 func (p *workloadsPane) settle(s *scene) {
-	if !p.stale(s.snap, p.only, s.only.text) {
+	if !p.stale([2]any{p.only, s.only.text}, s.snap) {
 		return
 	}
 	var all []*cluster.Workload
@@ -127,7 +127,7 @@ func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 	if len(p.rows) == 0 && len(notes) > 0 {
 		lines = s.message(s.t.dim, strings.Join(notes, "; "), w, h)
 	}
-	return drawing{shownKindOf(p.only).title, p.count(s), lines}
+	return drawing{shownKindOf(p.only).title, "", "", p.count(s), lines}
 }
 
 // unread are the reasons why kinds are not shown, in a sentence each.

@@ -29,7 +29,7 @@ func TestLogsOfTheLabOnTheScreen(t *testing.T) {
 	x.waitFor("the silence", time.Minute, `k8s2\s+NotReady`)
 	x.keys("/")
 	x.keys("k8s2")
-	x.press("Enter", `shown`)
+	x.press("Enter", `/k8s2: \d+ of \d+`)
 	x.keys("l")
 	x.waitFor("the reason why there is no log", time.Minute, `Log of nginx, pod default/nginx-webserver-`, `its kubelet does not answer; is its node off\?`)
 }
