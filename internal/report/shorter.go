@@ -69,7 +69,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		name := clean(w.Key.String())
 		change, then := fmt.Sprintf(change, text.Count(n, "more pod", "more pods"), name, text.List(short)), availableOf([]string{name})
 		switch restored := w.To.Sub(base(r)).Seconds(); {
-		case n == 0 || len(short) == 0:
+		case n == 0 || len(short) == 0 || w.Pending == 0:
 		case ready == nil:
 			t.row(help(change, name), then, none, none)
 		case deleted:
