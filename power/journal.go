@@ -82,7 +82,7 @@ func (e Entry) Running() string {
 	if e.PID == 0 || e.PID == os.Getpid() || errors.Is(unix.Kill(e.PID, 0), unix.ESRCH) {
 		return ""
 	}
-	return fmt.Sprintf("%s by pid %d, which is running: powering on ends the trial that it may be", e.At.Local().Format(time.DateTime+" MST"), e.PID)
+	return fmt.Sprintf("%s by pid %d, another lightsout, which is running: powering on ends its trial, if it runs one", e.At.Local().Format(time.DateTime+" MST"), e.PID)
 }
 
 // CarriedOutWithin is how long after it was asked a machine may still carry a
@@ -210,8 +210,8 @@ func (j *Journal) Close() error {
 const closePoll = 20 * time.Millisecond
 
 // Cordoned writes down that this program is about to cordon a node, which was
-// not cordoned before. before is the action that the cordon prepares, and whose undoing ends it; empty: it lasts
-// until somebody ends it. Nothing must be changed when it returns an error.
+// not cordoned before. before is the action that the cordon prepares, and whose undoing ends it, or
+// ForItself. Nothing must be changed when it returns an error.
 func (j *Journal) Cordoned(node string, before Action, why string) error {
 	return j.append(Entry{Kind: EntryCordoned, Node: node, Action: before, Text: Clean(why)})
 }

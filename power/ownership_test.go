@@ -54,7 +54,7 @@ func TestANotesTimeIsTheServers(t *testing.T) {
 // A machine of this journal that another program has asked to go off is named with that program while it runs.
 func TestAMachineOfAnotherRunningProgram(t *testing.T) {
 	on := Machine{Driver: "portal", ID: "vm-n1"}
-	for pid, want := range map[int]string{os.Getppid(): fmt.Sprintf(" by pid %d, which is running", os.Getppid()), os.Getpid(): "", 1 << 30: "", 0: ""} {
+	for pid, want := range map[int]string{os.Getppid(): fmt.Sprintf(" by pid %d, another lightsout, which is running", os.Getppid()), os.Getpid(): "", 1 << 30: "", 0: ""} {
 		l := LeftOff{Entry: Entry{Node: "n1", PID: pid, At: time.Now()}}
 		by := OwnershipOf("n1", []LeftOff{l}, nil)
 		if by.Owner != Ours || !strings.Contains(by.SwitchedOff(), want) || (by.SwitchedOff() == "") != (want == "") {

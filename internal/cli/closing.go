@@ -33,8 +33,8 @@ func (a *app) sayEnd() {
 }
 
 // leftover are the nodes that are left off or cordoned: those that are off, those that lightsout did not
-// see off and that may still go off, and those that are still cordoned.
-type leftover struct{ off, late, cordoned []string }
+// see off and that may still go off, those that are still cordoned, and those that stay so, as the operator wanted.
+type leftover struct{ off, late, cordoned, wanted []string }
 
 // leftBehind returns what is left according to the readable part of the journal.
 func leftBehind(j *power.Journal) (left leftover, err error) {
@@ -48,10 +48,16 @@ func leftBehind(j *power.Journal) (left leftover, err error) {
 		}
 	}
 	entries, _ := j.LeftCordoned() // its error is the same
-	left.cordoned = text.Each(entries, func(e power.Entry) string { return e.Node })
-	slices.Sort(left.off)
-	slices.Sort(left.late)
-	slices.Sort(left.cordoned)
+	for _, e := range entries {
+		if e.Action == power.ForItself {
+			left.wanted = append(left.wanted, e.Node)
+		} else {
+			left.cordoned = append(left.cordoned, e.Node)
+		}
+	}
+	for _, nodes := range [][]string{left.off, left.late, left.cordoned, left.wanted} {
+		slices.Sort(nodes)
+	}
 	return left, err
 }
 
@@ -93,6 +99,9 @@ func (a *app) sayLeftOff() {
 	}
 	for _, err := range a.left.errors(a.opt.restore(a.config)) {
 		fmt.Fprintln(stderr, err)
+	}
+	if len(a.left.wanted) > 0 {
+		fmt.Fprintf(stderr, "%s %s cordoned, as you asked; uncordon with: kubectl uncordon %s, or :uncordon\n", text.List(a.left.wanted), text.Noun(len(a.left.wanted), "stays", "stay"), strings.Join(a.left.wanted, " "))
 	}
 }
 

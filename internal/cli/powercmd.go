@@ -97,7 +97,8 @@ func powerSwitch(ctx context.Context, o options, ask view.AskPower, c *console, 
 		case err != nil || ctx.Err() != nil:
 			s.sayLeftOff()
 		case action == power.ActionOn: // a node is uncordoned once it is Ready, after the end of this command
-			s.left = leftover{cordoned: slices.DeleteFunc(s.left.cordoned, func(n string) bool { return !slices.Contains(nodes, n) })}
+			other := func(n string) bool { return !slices.Contains(nodes, n) }
+			s.left = leftover{cordoned: slices.DeleteFunc(s.left.cordoned, other), wanted: slices.DeleteFunc(s.left.wanted, other)}
 			s.sayLeftOff()
 		}
 	}()
@@ -156,7 +157,7 @@ func (a *app) undone(ctx context.Context, c *console, nodes []string) {
 	until := time.Now().Add(uncordonWithin)
 	_ = c.show(ctx, a.session, func(*view.Frame) bool {
 		cordoned, err := a.journal.LeftCordonedAll()
-		return err != nil || time.Now().After(until) || !slices.ContainsFunc(cordoned, func(e power.Entry) bool { return slices.Contains(nodes, e.Node) })
+		return err != nil || time.Now().After(until) || !slices.ContainsFunc(cordoned, func(e power.Entry) bool { return e.Action != power.ForItself && slices.Contains(nodes, e.Node) })
 	})
 }
 

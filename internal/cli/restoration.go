@@ -10,6 +10,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -94,14 +95,12 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 	return r.api, nil
 }
 
-// entries are the journal's machines that are off or may go off, and its cordons, of all clusters.
+// entries are the journal's machines that are off or may go off, and lightsout's cordons, of all clusters.
 func (r *restoration) entries() []power.LeftOff {
 	all, _ := r.journal.Machines() // look reports the error
 	cordoned, _ := r.journal.LeftCordonedAll()
-	for _, e := range cordoned {
-		all = append(all, power.LeftOff{Entry: e})
-	}
-	return all
+	cordoned = slices.DeleteFunc(cordoned, func(e power.Entry) bool { return e.Action == power.ForItself })
+	return append(all, text.Each(cordoned, func(e power.Entry) power.LeftOff { return power.LeftOff{Entry: e} })...)
 }
 
 // choose returns the cluster that this call restores: the one to which the configuration leads. If no

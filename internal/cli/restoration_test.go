@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -252,14 +253,35 @@ func TestRestoreListsWhatAnotherCallRestores(t *testing.T) {
 		c.switchOff(t, fmt.Sprintf("n%d", i), uid)
 	}
 	r := c.restorer(t, "uid-b")
-	err := r.journal.Cordoned("n9", "", "")
+	err := errors.Join(r.journal.Cordoned("n9", power.ActionShutdown, ""), r.journal.Cordoned("n8", "", ""))
 	r.close()
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = runRestore(t.Context(), c.options, nil, true)
-	if err == nil || !strings.Contains(err.Error(), "n1 of cluster site: off") || !strings.Contains(err.Error(), "n9 of cluster site: cordoned") || c.state("n0")+c.state("n1")+c.state("n2") != "onoffon" {
+	if err == nil || !strings.Contains(err.Error(), "n1 of cluster site: off") || !strings.Contains(err.Error(), "n9 of cluster site: cordoned") || strings.Contains(err.Error(), "n8") || c.state("n0")+c.state("n1")+c.state("n2") != "onoffon" {
 		t.Errorf("the machines are %s, %s, %s: %v", c.state("n0"), c.state("n1"), c.state("n2"), err)
+	}
+}
+
+// A node that the operator has cordoned stays so, and alone is no failure; restore lists it until somebody uncordons it.
+func TestRestoreLeavesTheOperatorsCordon(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	r := c.restorer(t, c.uid)
+	err := r.journal.Cordoned("n7", "", "by the operator")
+	r.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		dryRun, uncordoned bool
+		named              []string
+	}{{dryRun: true}, {}, {named: []string{"n7"}}, {uncordoned: true}} {
+		c.dryRun, c.annotated = row.dryRun, map[bool]string{true: theirs}[row.uncordoned]
+		if text, err := c.printed(t, row.named...); (err != nil) != row.uncordoned || strings.Contains(text, "cordoned by the operator: kubectl uncordon n7\n") == row.uncordoned {
+			t.Errorf("%+v: %v\n%s", row, err, text)
+		}
 	}
 }
 
@@ -268,7 +290,7 @@ func TestRestoreListsWhatAnotherCallRestores(t *testing.T) {
 func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
 	c := throughATunnel(t)
 	r := c.restorer(t, "uid-a")
-	err := r.journal.Cordoned("n7", "", "")
+	err := r.journal.Cordoned("n7", power.ActionShutdown, "")
 	r.close()
 	c.uid, c.annotated = "", theirs
 	if failed := runRestore(t.Context(), c.options, nil, true); err != nil || failed == nil || !strings.Contains(failed.Error(), "still cordoned: n7") || c.annotated == "" {

@@ -21,7 +21,7 @@ import (
 type restoreFacts struct {
 	at time.Time
 	// off are the machines that the journal lists as off or as ones that may go off, and back the nodes
-	// of those that turned out to be on.
+	// of those that turned out to be on, or that the operator has cordoned.
 	off  []offMachine
 	back []string
 	// notes are the annotations of other journals on nodes. unnamed are machines that are off and that
@@ -32,7 +32,7 @@ type restoreFacts struct {
 	cordoned []string
 	// elsewhere are nodes of the journal that another call restores.
 	elsewhere []restoredElsewhere
-	notices   []string // of machines about which there is nothing to do
+	notices   []string // of nodes about which there is nothing to do
 	unread    error    // why the journal cannot be read
 	unseen    error    // why lightsout has not read the annotations on nodes
 }
@@ -113,8 +113,10 @@ func (r *restoration) look(ctx context.Context, asks bool) restoreFacts {
 			f.off = append(f.off, offMachine{m, readings[machineName(m)], s.Boot(s.Node(m.Node))})
 		}
 	}
-	cordoned, _ := r.journal.LeftCordoned() // the error is the same
-	f.cordoned = text.Each(cordoned, func(e power.Entry) string { return e.Node })
+	left, _ := leftBehind(r.journal) // the error is the same
+	f.cordoned, f.back = left.cordoned, append(f.back, left.wanted...)
+	left.wanted = slices.DeleteFunc(left.wanted, func(n string) bool { return s.Node(n) != nil && !s.Node(n).Unschedulable })
+	f.notices = append(f.notices, text.Each(left.wanted, func(n string) string { return "cordoned by the operator: kubectl uncordon " + n })...)
 	f.elsewhere = r.elsewhere()
 	if damaged, _ := r.journal.Damaged(); len(damaged) > 0 {
 		f.damaged = true

@@ -39,7 +39,7 @@ type cordons struct {
 // journal.
 type ourCordon struct {
 	// before is the action that the cordon prepared: once that is undone, or does not happen, the node is uncordoned.
-	// An operator's drain (beforeDrain) ends with :uncordon. Empty: the operator wanted the cordon itself, and ends it.
+	// An operator's drain (beforeDrain) ends with :uncordon.
 	before power.Action
 	// lands is when the cluster has the cordon at the latest: a node that is schedulable after that is uncordoned.
 	lands time.Time
@@ -233,28 +233,22 @@ func (c *cordons) settle(draining func(node string) bool) {
 // names lists the nodes that are cordoned because of us.
 func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 
-// open names the nodes whose cordon lightsout asks about, or ends. A cordon that the operator wanted itself
-// concerns only the session that took it, until that leaves.
+// wanted reports whether the operator wanted the cordon itself, and does not end it now.
+func (o *ourCordon) wanted() bool { return o.before == power.ForItself && o.state == kept }
+
+// open names the nodes whose cordon lightsout asks about, or ends.
 func (c *cordons) open() []string {
-	return slices.DeleteFunc(c.names(), func(n string) bool {
-		o := c.ours[n]
-		return c.opt.ReadOnly || o.before == "" && o.state == kept && (!o.session || c.departure.undoes())
-	})
+	return slices.DeleteFunc(c.names(), func(n string) bool { return c.opt.ReadOnly || c.ours[n].wanted() })
 }
 
-// temporary names the nodes whose cordon was made for a drain or a shutdown.
-func (c *cordons) temporary() []string {
-	return slices.DeleteFunc(c.names(), func(n string) bool { return c.ours[n].before == "" })
-}
-
-// lines lists cordoned nodes below a title; nil if there are none.
-func (c *cordons) lines(title string, nodes []string) []view.Line {
-	return listed(title, nodes, func(string) string { return " (cordoned)" })
+// lines lists the nodes of open below a title; nil if there are none.
+func (c *cordons) lines(title string) []view.Line {
+	return listed(title, c.open(), func(string) string { return " (cordoned)" })
 }
 
 // wanted names the nodes that stay cordoned because the operator wanted the cordon itself.
 func (c *cordons) wanted() []string {
-	return slices.DeleteFunc(c.names(), func(n string) bool { return c.ours[n].before != "" })
+	return slices.DeleteFunc(c.names(), func(n string) bool { return !c.ours[n].wanted() })
 }
 
 // Uncordon uncordons a node that lightsout has cordoned according to the journal, and

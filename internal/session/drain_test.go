@@ -391,6 +391,7 @@ func TestAShutdownThatDoesNotHappenIsUncordoned(t *testing.T) {
 	}
 }
 
+// Nobody is asked about a cordon that the operator wanted itself: not at the next start, and not on leaving.
 func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	d := newDrainer()
@@ -416,6 +417,15 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	x.answer("quit", "undo")
 	x.waitEnd()
 	if want := []string{"kube-node4"}; !slices.Equal(x.leftCordoned(), want) || !slices.Equal(d.now(), want) {
+		t.Errorf("left cordoned: %v", x.leftCordoned())
+	}
+	x = startSession(t, dir, newBoard(workers...), session.Options{Drain: d})
+	x.frame("the cluster", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskNodes{Act: view.ActCordon, Nodes: []string{"kube-node3"}})
+	x.frame("the cordon", func(f *view.Frame) bool { return hasCode(f, view.CodeCordoned, "kube-node3") })
+	x.Send(view.AskQuit{})
+	x.waitEnd()
+	if want := []string{"kube-node3", "kube-node4"}; !slices.Equal(x.leftCordoned(), want) {
 		t.Errorf("left cordoned: %v", x.leftCordoned())
 	}
 }

@@ -49,6 +49,7 @@ func (v *leaving) ask() {
 // requests that would be cancelled.
 func (v *leaving) question() (view.Question, bool) {
 	question := func(title string, first view.Choice, now string, lines ...view.Line) (view.Question, bool) {
+		lines = append(lines, listed("These stay cordoned, as you asked:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n })...)
 		if v.loads.busy() {
 			lines = append(lines, view.Line{Text: "Leaving stops the load and cancels the requests in flight."})
 		}
@@ -58,10 +59,10 @@ func (v *leaving) question() (view.Question, bool) {
 	}
 	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
 	boots := listed("Powered on by lightsout:", v.machines.booting(), func(string) string { return " boots and is not Ready yet: the record would end before" })
-	cordoned := v.cordons.lines("Still cordoned by lightsout:", v.cordons.open())
+	cordoned := v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case len(v.machines.own()) > 0:
-		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(v.machines.lines("Switched off by lightsout:"), going, v.drains.cancelled(), v.cordons.lines("Still cordoned by lightsout:", v.cordons.temporary()), listed("These stay cordoned, as the operator wanted:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n }), v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(v.machines.lines("Switched off by lightsout:"), going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", slices.Concat(v.drains.cancelled(), boots, going)...)
 	case boots != nil:
@@ -77,15 +78,11 @@ func (v *leaving) question() (view.Question, bool) {
 // answered leaves as the operator has chosen, who was asked about the machines of the nodes named.
 func (v *leaving) answered(a view.Answer, named []string) {
 	next := map[string]departureState{leaveNow: gone, leaveOn: bringing, leaveUndo: undoing}[a.Choice] // else staying
-	cordoned := v.cordons.open()
-	if next == bringing || len(v.drains.running) > 0 {
-		cordoned = v.cordons.temporary()
-	}
 	v.departure.to(next)
 	v.departure.named = named
 	if v.departure.undoes() {
 		v.drains.leave()
-		v.restore(nil, cordoned)
+		v.restore(nil, v.cordons.open())
 		v.bringBack()
 	}
 }
@@ -134,8 +131,7 @@ func (v *leaving) waitsFor() []string {
 		return nil
 	}
 	nodes := slices.Concat(v.machines.own(), v.machines.booting(), v.cordons.open(), v.nodes())
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
+	return slices.Compact(slices.Sorted(slices.Values(nodes)))
 }
 
 // endIfSettled ends the session when that was requested and the reason to stay has gone. A question

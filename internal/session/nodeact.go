@@ -5,6 +5,7 @@ import (
 
 	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // act does to nodes what the operator wants; it asks before a drain. draining is switching.draining.
@@ -30,7 +31,7 @@ func (r *drains) act(i view.AskNodes, draining func(node string) bool) {
 		r.notice = view.Notice{Text: "asked to " + string(i.Act) + " " + text.List(i.Nodes), At: r.now()}
 		r.guest.Handle(Did{i})
 		if i.Act == view.ActCordon {
-			r.cordons.cordonAll(i.Nodes, "", "by the operator")
+			r.cordons.cordonAll(i.Nodes, power.ForItself, "by the operator")
 		} else {
 			r.cordons.uncordonAll(i.Nodes)
 		}

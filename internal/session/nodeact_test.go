@@ -21,11 +21,6 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 	w.x.frame("the cordon", func(f *view.Frame) bool {
 		return slices.Equal(w.x.leftCordoned(), []string{"kube-node4"}) && hasCode(f, view.CodeCordoned, "kube-node4")
 	})
-	w.x.Send(view.SwitchScope{Scope: view.Scope{Context: "other"}})
-	if q := w.x.question(view.QuestionMove); q.Title != "Context stays: kube-node4 is cordoned from here; :uncordon ends that" {
-		t.Errorf("what holds the context: %+v", q)
-	}
-	w.x.answer(view.QuestionMove, view.ChoiceNo)
 	w.x.Send(view.AskNodes{Act: view.ActDrain, Nodes: []string{"kube-node3"}})
 	if q := w.x.question(view.QuestionDrain); !strings.Contains(q.Lines[0].Text, "4 pods are evicted · 3 Ready workers left") {
 		t.Errorf("the question does not begin with its sum:\n%s", questionText(q))
@@ -40,6 +35,11 @@ func TestANodeIsDrainedAndStaysOn(t *testing.T) {
 	if !hasCode(f, view.CodeCordoned, "kube-node4") || f.Power["kube-node3"].LeftOff {
 		t.Errorf("the machine is off, or the timeline has no cordon: %+v", f.Power["kube-node3"])
 	}
+	w.x.Send(view.SwitchScope{Scope: view.Scope{Context: "other"}})
+	if q := w.x.question(view.QuestionMove); q.Title != "Context stays: kube-node3 is cordoned from here; :uncordon ends that" {
+		t.Errorf("what holds the context: %+v", q)
+	}
+	w.x.answer(view.QuestionMove, view.ChoiceNo)
 	w.cordoned("kube-node4")
 	w.x.frame("the cordon in the cluster", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node4").Unschedulable })
 	w.cordoned() // by somebody else
@@ -81,11 +81,6 @@ func TestPoweringOnLeavesACordonFromBeforeTheShutdown(t *testing.T) {
 	if got := w.x.leftCordoned(); !slices.Equal(got, []string{"kube-node3"}) || !slices.Equal(d.now(), cordoned) {
 		t.Errorf("cordoned by the journal %v, and in the cluster %v", got, d.now())
 	}
-	w.x.Send(view.AskQuit{})
-	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "kube-node3 (cordoned)") {
-		t.Errorf("lightsout leaves its cordon without a word:\n%s", got)
-	}
-	w.x.answer(view.QuestionQuit, view.ChoiceNo)
 	w.confirm(view.ChoiceNo, "kube-node4")
 	w.x.frame("the no", func(f *view.Frame) bool { return strings.HasPrefix(f.Notice.Text, "the answer was no") })
 	w.x.Send(view.AskNodes{Act: view.ActCordon, Nodes: []string{"kube-node3"}})
@@ -94,7 +89,7 @@ func TestPoweringOnLeavesACordonFromBeforeTheShutdown(t *testing.T) {
 	w.x.frame("the yes", func(f *view.Frame) bool { return f.Notice.Text == "the answer was yes: shut down kube-node4" })
 	w.x.off("kube-node4")
 	w.x.Send(view.AskQuit{})
-	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "These stay cordoned, as the operator wanted:\n  kube-node3: kubectl uncordon kube-node3") || strings.Contains(got, "kube-node3 (cordoned)") {
+	if got := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(got, "These stay cordoned, as you asked:\n  kube-node3: kubectl uncordon kube-node3") || strings.Contains(got, "kube-node3 (cordoned)") {
 		t.Errorf("the question is\n%s", got)
 	}
 	w.x.answer(view.QuestionQuit, "on")

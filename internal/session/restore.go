@@ -47,7 +47,7 @@ func (w *switching) bringBack() {
 func (w *switching) restoreQuestion() (view.Question, bool) {
 	q := view.Question{Kind: view.QuestionRestore, Title: "Power on what lightsout asked to go off?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
 	off := w.machines.lines("lightsout asked these to go off, and its journal still lists them:")
-	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:", w.cordons.open())
+	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
 	switch {
 	case off == nil:

@@ -46,11 +46,7 @@ func (x *request) progress(pr power.Progress) {
 
 // nodes are those of the requests that have not ended.
 func (w *switching) nodes() []string {
-	var nodes []string
-	for _, x := range w.requests {
-		nodes = append(nodes, x.nodes...)
-	}
-	return nodes
+	return slices.Concat(text.Each(w.requests, func(x *request) []string { return x.nodes })...)
 }
 
 // finished ends a request, on the loop.

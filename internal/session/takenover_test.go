@@ -377,7 +377,7 @@ func TestTheScreenNamesTheOtherProgramThatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := startSession(t, dir, b, session.Options{})
-	want := fmt.Sprintf(" by pid %d, which is running: powering on ends the trial that it may be", os.Getppid())
+	want := fmt.Sprintf(" by pid %d, another lightsout, which is running: powering on ends its trial, if it runs one", os.Getppid())
 	named := func(q *view.Question) {
 		t.Helper()
 		if text := questionText(q); !strings.Contains(text, "kube-node3") || !strings.Contains(text, want) || q.Default == view.ChoiceYes {
