@@ -200,8 +200,8 @@ func (all *pods) told(r *record.Record, of cluster.Ref, from, to time.Time, reas
 	return out
 }
 
-// reported is what Kubernetes reported for longest in a time about pods of a workload that did not start, and when it began to.
-func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) (why string, began time.Time) {
+// reported is what Kubernetes reported for longest in a time about pods of a workload that did not start, when it began to, and for how long.
+func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) (why string, began time.Time, long time.Duration) {
 	lasted, events := map[string]time.Duration{}, all.told(r, of, from, to, notPlaced...)
 	for i, e := range events {
 		until := to
@@ -215,10 +215,7 @@ func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) 
 			why = said
 		}
 	}
-	if lasted[why] < time.Second { // each pod waits for the scheduler
-		why = ""
-	}
-	return why, began
+	return why, began, lasted[why]
 }
 
 // preempted is how many pods of a workload Kubernetes preempted in an outage, and for which workloads if the record
@@ -242,8 +239,11 @@ func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
-	reported, began := all.reported(r, w.Ref, f.drained, cmp.Or(w.To, f.over))
+	reported, began, long := all.reported(r, w.Ref, f.drained, cmp.Or(w.To, f.over))
 	w.reported = reported
+	if long < time.Second { // each pod waits for the scheduler
+		reported = ""
+	}
 	if message, found := strings.CutPrefix(reported, "FailedScheduling: "); found {
 		reported = "the scheduler found no node: " + cluster.Short(message)
 	}

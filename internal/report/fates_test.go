@@ -179,7 +179,7 @@ func TestWhatIsReportedAfterTheReturnCameAfterWhatHeldThePods(t *testing.T) {
 	const pinned = "FailedScheduling: 0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity."
 	const short = "the scheduler found no node: the place of its volume"
 	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
-	for told, want := range map[float64]string{402: hangs + "; then " + short, 360: stays + "; " + short} {
+	for told, want := range map[float64]string{402: hangs + "; then " + short, 360: stays + "; " + short, 404.5: hangs} {
 		r := bare()
 		off(r, 400)
 		shows(r, 1, database, "k8s2", true, 0, "database-0")
