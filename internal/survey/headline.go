@@ -200,13 +200,13 @@ func (r *Report) Headline(most int) []string {
 		return []string{"There are no worker nodes to lose."}
 	}
 	var lines []string
-	for i, nodes := range [][]string{r.Down, r.Cordoned} {
+	for i, nodes := range r.out() {
 		who, n := text.List(nodes), len(nodes)
 		if n > namedMost {
 			who = fmt.Sprintf("%d of %d nodes", n, r.Nodes)
 		}
 		if n > 0 {
-			lines = append(lines, who+text.Noun(n, " is ", " are ")+[]string{"down", "cordoned"}[i])
+			lines = append(lines, who+text.Noun(n, " is ", " are ")+[]string{"down", "down and cordoned", "cordoned"}[i])
 		}
 	}
 	lines = append(lines, r.Spare())

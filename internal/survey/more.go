@@ -17,9 +17,9 @@ const (
 )
 
 // more says what would let the cluster spare what it can't: nodes that are there already first, then the
-// fewest pods; of each sort at most so many. Losses with one remedy share a line.
+// fewest pods; of each sort at most so many. Losses with one remedy, after which the same workloads lack pods, share a line.
 func (r *Report) more(most int) (lines []string) {
-	who, of := map[string][]string{}, map[string][]*Loss{}
+	who, many := map[string][]string{}, map[string]int{}
 	var all, none, unasked []string // the remedies, what has none, and what was not asked for one
 	hidden := 0
 	for _, a := range r.answers() {
@@ -29,7 +29,7 @@ func (r *Report) more(most int) (lines []string) {
 				rest.add(l)
 				continue
 			}
-			what := r.remedy(l)
+			what := r.remedy(l) + warning([]*Loss{l}, "; then still: %s%s"+may([]*Loss{l}), func(l *Loss) []string { return l.ToSpare.Still })
 			g := groups[what]
 			g.add(l)
 			groups[what] = g
@@ -50,13 +50,11 @@ func (r *Report) more(most int) (lines []string) {
 			if who[what] == nil {
 				all = append(all, what)
 			}
-			who[what], of[what] = append(who[what], a.text(groups[what])), append(of[what], groups[what].losses...)
+			who[what], many[what] = append(who[what], a.text(groups[what])), many[what]+groups[what].n
 		}
 	}
 	for _, what := range all {
-		one := map[bool]string{true: ", one at a time,"}[len(of[what]) > 1]
-		still := warning(of[what], "; then still: %s%s"+may(of[what]), func(l *Loss) []string { return l.ToSpare.Still })
-		lines = append(lines, "To spare"+one+" "+strings.Join(who[what], "; ")+": "+what+still)
+		lines = append(lines, "To spare"+map[bool]string{true: ", one at a time,"}[many[what] > 1]+" "+strings.Join(who[what], "; ")+": "+what)
 	}
 	if hidden > 0 {
 		lines[len(lines)-1] += fmt.Sprintf("; and %d more in -o json", hidden)
@@ -73,8 +71,9 @@ func (r *Report) more(most int) (lines []string) {
 // remedy is what lets the cluster spare the nodes; or for which minimums it can spare them as it is.
 func (r *Report) remedy(l *Loss) string {
 	var ways []string
-	for i, does := range []string{"bring back ", "uncordon "} {
-		nodes := slices.DeleteFunc(slices.Clone(l.ToSpare.Up), func(n string) bool { return r.isDown(n) != (i == 0) })
+	for i, nodes := range r.out() {
+		does := []string{"bring back ", "bring back and uncordon ", "uncordon "}[i]
+		nodes = slices.DeleteFunc(nodes, func(n string) bool { return !slices.Contains(l.ToSpare.Up, n) })
 		ways = append(ways, text.Each(nodes[:min(1, len(nodes))], func(string) string { return does + text.List(nodes) })...)
 	}
 	ways = slices.Concat(ways,

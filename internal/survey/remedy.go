@@ -47,7 +47,7 @@ func (a *asker) after(m Remedy) *asker {
 	all.Nodes = slices.Clone(all.Nodes)
 	for i, n := range all.Nodes {
 		if x := *n; slices.Contains(m.Up, n.Name) {
-			x.Ready, x.Overdue, x.LeaseDuration, x.Unschedulable = cluster.TriTrue, false, 0, n.Unschedulable && a.r.isDown(n.Name)
+			x.Ready, x.Overdue, x.LeaseDuration, x.Unschedulable = cluster.TriTrue, false, 0, false
 			x.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t cluster.Taint) bool {
 				return t.Key == corev1.TaintNodeUnschedulable || t.Key == cluster.TaintOutOfService || cluster.Evicts(t.Key+":NoExecute")
 			})
@@ -159,7 +159,7 @@ func (a *asker) lack(l *Loss) []string { return text.Each(l.homeless(), a.needs)
 // with the nodes that are there already, then by rules, and by room for the pods that need it besides.
 func (a *asker) remedy(l *Loss) (m Remedy) {
 	x := l
-	m.Up = slices.DeleteFunc(slices.Concat(a.down, a.r.Cordoned), func(n string) bool { return slices.Contains(l.Nodes, n) })
+	m.Up = slices.DeleteFunc(slices.Concat(a.down, a.r.out()[2]), func(n string) bool { return slices.Contains(l.Nodes, n) })
 	if len(m.Up) > 0 {
 		x = a.play(m, l)
 	}
@@ -205,21 +205,16 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 	return m
 }
 
-// needs is the room that the pods of a workload without a node need: with what nodes have too little of, and whether
-// rules keep them from some nodes.
+// needs is the room that the pods of a workload without a node need: all that each requests, and whether rules keep them from some nodes.
 func (a *asker) needs(w Workload) string {
-	lacks := cluster.Lacks(w.Reasons[0])
-	for i, name := range lacks {
-		if n, ok := a.requests[w.Key][corev1.ResourceName(name)]; ok {
-			lacks[i] = n.String() + " " + name
-		}
-	}
+	requests := a.requests[w.Key]
+	asks := text.Each(slices.Sorted(maps.Keys(requests)), func(name corev1.ResourceName) string {
+		n := requests[name]
+		return n.String() + " " + string(name)
+	})
 	out := text.Count(w.Pending.High, "more pod", "more pods") + " of " + w.Key.String()
-	if len(lacks) > 0 {
-		out += " (" + text.List(lacks) + text.Noun(w.Pending.High, "", " each") + ")"
+	if len(asks) > 0 {
+		out += " (" + text.List(asks) + text.Noun(w.Pending.High, "", " each") + ")"
 	}
-	if cluster.RulesBlock(w.Reasons[0]) {
-		out += " where its rules allow them"
-	}
-	return out
+	return out + map[bool]string{true: " where its rules allow them"}[cluster.RulesBlock(w.Reasons[0])]
 }

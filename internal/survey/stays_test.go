@@ -319,6 +319,29 @@ func TestNodesThatAreDownCannotBeSpared(t *testing.T) {
 	}
 }
 
+// A node that lightsout drained and shut down is brought back and uncordoned; losses share a line only if the same workloads lack pods
+// then. Room is for all that a pod requests.
+func TestANodeThatIsDownAndCordonedIsBroughtBack(t *testing.T) {
+	c := tiny("abcd")
+	c.Nodes[3].Unschedulable, c.Nodes[3].Taints = true, []cluster.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: "NoSchedule"}}
+	both := cpus("3")
+	both.Containers[0].Resources.Requests["memory"] = resource.MustParse("1Gi")
+	for _, node := range []string{"a", "b", "c"} {
+		put(c, "ReplicaSet", "web", node, both)
+	}
+	put(c, "StatefulSet", "db", "a", cpus("0"))
+	put(c, "StatefulSet", "log", "b", cpus("0"))
+	want := "d is down and cordoned. Can spare: nothing. Can't spare: a, b and c. To spare a: bring back and uncordon d; or fewer pods are enough (--min d/web=2); then still: d/db may wait. " +
+		"To spare b: bring back and uncordon d; or fewer pods are enough (--min d/web=2); then still: d/log may wait. To spare c: bring back and uncordon d; or fewer pods are enough (--min d/web=2)"
+	if got := headline(make_(t, cluster.NewSnapshot(*c), Options{Off: []string{"d"}})); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	c.Nodes = c.Nodes[:3]
+	if got, want := headline(make_(t, cluster.NewSnapshot(*c), Options{})), "room for 1 more pod of d/web (3 cpu and 1Gi memory)"; !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // The API server calls a node Ready for most of a minute after its machine is off.
 func TestAMachineThatIsOffIsDownAlready(t *testing.T) {
 	c := tiny("abcd") // only d has room for another pod

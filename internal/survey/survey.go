@@ -160,7 +160,7 @@ type Report struct {
 	// of each loss moves their pods as well; DownPending counts those that get no node even without a loss.
 	Down        []string    `json:"down,omitempty"`
 	DownPending place.Range `json:"down_pending"`
-	// Cordoned names the workers that are up and take no pods.
+	// Cordoned names the nodes that are cordoned, also those that are down.
 	Cordoned []string `json:"cordoned,omitempty"`
 	// Unknown lists what the survey could not take into account.
 	Unknown []string `json:"unknown,omitempty"`
@@ -255,14 +255,14 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			continue
 		}
 		r.Nodes++
+		if n.Unschedulable {
+			r.Cordoned = append(r.Cordoned, n.Name)
+		}
 		if n.ControlPlane {
 			r.planes = append(r.planes, n.Name)
 		}
 		if !n.ControlPlane && !r.isDown(n.Name) {
 			r.Names = append(r.Names, n.Name)
-			if n.Unschedulable {
-				r.Cordoned = append(r.Cordoned, n.Name)
-			}
 			out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
 		}
 		if n.Zone != "" {
@@ -290,6 +290,13 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 }
 
 func (r *Report) isDown(node string) bool { return slices.Contains(r.Down, node) }
+
+// out divides the nodes that take no pods into those that are down, down and cordoned, and only cordoned.
+func (r *Report) out() [][]string {
+	up := func(n string) bool { return !r.isDown(n) }
+	down := slices.DeleteFunc(slices.Clone(r.Down), func(n string) bool { return slices.Contains(r.Cordoned, n) })
+	return [][]string{down, slices.DeleteFunc(slices.Clone(r.Cordoned), up), slices.DeleteFunc(slices.Clone(r.Cordoned), r.isDown)}
+}
 
 // Of returns the losses of one sort; those of the zones also by their label.
 func (r *Report) Of(sort string) (out []*Loss) {
