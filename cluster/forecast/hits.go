@@ -117,6 +117,16 @@ func (f *Forecast) count() Hits {
 	return h
 }
 
+// Off counts the pods without a controller as lost that a drain leaves: their machines go off after it.
+func (h Hits) Off() Hits {
+	o, left := *h.Place, slices.DeleteFunc(slices.Clone(h.bare), func(k cluster.Key) bool { return h.Place.Of(k).Key == k })
+	o.Workloads = slices.Concat(o.Workloads, text.Each(left, func(k cluster.Key) place.Workload {
+		return place.Workload{Key: k, Running: 1, Lost: 1, Wanted: 1, Losses: place.Losses{Orphans: place.Range{Low: 1, High: 1}}}
+	}))
+	h.Place = &o
+	return h
+}
+
 // stopping are the pods on a node that have not ended, without those that a drain has moved.
 func stopping(s *cluster.Snapshot, node string, emptied []string) []*cluster.Pod {
 	return slices.DeleteFunc(slices.Clone(s.PodsOn(node)), func(p *cluster.Pod) bool {

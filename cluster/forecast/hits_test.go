@@ -75,7 +75,8 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	drained, held, unread := d.Hits(), h, h
 	o := *h.Place
 	o.Budgets, o.Blockings = []place.Budget{{Key: key("db", "pg"), Healthy: place.Range{Low: 1, High: 1}, Required: 2}}, []place.Blocking{
-		{Key: key("db", "pg"), Pods: []cluster.Key{key("db", "pg-0")}}, {Key: key("db", "slow"), Pods: []cluster.Key{key("db", "slow-0")}, Evicted: 1}}
+		{Key: key("db", "pg"), Pods: []cluster.Key{key("db", "pg-0")}}, {Key: key("db", "slow"), Pods: []cluster.Key{key("db", "slow-0")}, Evicted: 1},
+		{Key: key("db", "solo"), Pods: []cluster.Key{key("db", "solo-0")}, Required: 1, Expected: 1}}
 	held.Place = &o
 	unread.BlockingsUnknown = "the account may not list disruption budgets"
 	for what, lines := range map[string]struct {
@@ -94,7 +95,8 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		"held": {append([]Line{f.Sum(held)}, held.BudgetLines()...), []string{
 			"! 8 pods get no node · lasting: pg 0/1, llm 8/16 · 10 pods stop · 2 Ready workers left",
 			"! budget db/pg requires 2 healthy pods, 1 is left", "! budget db/pg blocks the drain now: it holds db/pg-0",
-			"! budget db/slow will block the drain: it allows 1 of 2 evictions, and their replacements find no node"}},
+			"! budget db/slow will block the drain: it allows 1 of 2 evictions, and their replacements find no node",
+			"! budget db/solo blocks the drain always, as it requires 1 of 1 pod: it holds db/solo-0"}},
 		"unread": {unread.BudgetLines(), []string{"! whether a disruption budget blocks the drain is unknown: the account may not list disruption budgets"}},
 		"drain":  {drained.BudgetLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
 	} {
@@ -119,6 +121,9 @@ func TestADrainMovesPodsWhoseNodeStaysOn(t *testing.T) {
 		"! db/bare is not evicted: no controller owns it"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+	if got, want := f.Sum(f.Hits().Off()).Text, "5 pods get no node · lasting: pg 0/1, bare 0/1, llm 12/16 · 5 pods are evicted · 3 Ready workers left"; got != want {
+		t.Errorf("then off: %q\nwant %q", got, want)
 	}
 	f = Drain(cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
 		if name == "kube-node3" {

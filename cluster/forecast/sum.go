@@ -82,8 +82,8 @@ func (h Hits) BudgetLines() (out []Line) {
 		say("budget %s requires %s, %v %s left", b.Key, text.Count(b.Required, "healthy pod", "healthy pods"), b.Healthy, text.Noun(b.Healthy.High, "is", "are"))
 	}
 	for _, b := range h.Place.Blockings {
-		if b.Evicted == 0 {
-			say("budget %s blocks the drain now: it holds %s", b.Key, some(b.Pods))
+		if always := b.Expected > 0 && b.Required >= b.Expected; b.Evicted == 0 {
+			say("budget %s blocks the drain %s: it holds %s", b.Key, map[bool]string{true: fmt.Sprintf("always, as it requires %d of %s", b.Required, text.Count(b.Expected, "pod", "pods")), false: "now"}[always], some(b.Pods))
 			continue
 		}
 		say("budget %s will block the drain: it allows %d of %d evictions, and their replacements find no node", b.Key, b.Evicted, b.Evicted+len(b.Pods))

@@ -17,6 +17,8 @@ type Blocking struct {
 	// Pods are those that it holds in one of the runs. Evicted is how many others the drain evicts.
 	Pods    []cluster.Key
 	Evicted int
+	// Required is how many healthy pods it requires, Expected how many it counts on at most; 0 if unknown.
+	Required, Expected int
 }
 
 // Holding returns the budgets, by key, that keep a pod from being evicted now. An empty list means nothing
@@ -93,7 +95,7 @@ func (s *sum) hold(r *run) {
 		for _, b := range i.budgetsIn(s.w) {
 			k, known := slices.BinarySearchFunc(s.o.Blockings, b.Key, func(x Blocking, k cluster.Key) int { return x.Compare(k) })
 			if !known {
-				s.o.Blockings = slices.Insert(s.o.Blockings, k, Blocking{Key: b.Key, Evicted: r.evicted[b]})
+				s.o.Blockings = slices.Insert(s.o.Blockings, k, Blocking{Key: b.Key, Evicted: r.evicted[b], Required: int(b.Status.DesiredHealthy), Expected: int(b.Status.ExpectedPods)})
 			}
 			s.o.Blockings[k].Pods = append(s.o.Blockings[k].Pods, cluster.Key{Namespace: i.namespace, Name: i.lost.name})
 		}

@@ -59,7 +59,7 @@ func TestTheBudgetsThatHoldADrain(t *testing.T) {
 func TestABudgetThatBlocksInTheCourseOfADrain(t *testing.T) {
 	t.Parallel()
 	for cpu, want := range map[string]Outcome{
-		"3": {Losses: Losses{Pending: Range{1, 1}}, Held: Range{1, 1}, Blockings: []Blocking{{Key: cluster.Key{Namespace: "d", Name: "db"}, Evicted: 1}}},
+		"3": {Losses: Losses{Pending: Range{1, 1}}, Held: Range{1, 1}, Blockings: []Blocking{{Key: cluster.Key{Namespace: "d", Name: "db"}, Evicted: 1, Required: 2, Expected: 4}}},
 		"1": {},
 	} {
 		c := tiny(3)
@@ -68,6 +68,7 @@ func TestABudgetThatBlocksInTheCourseOfADrain(t *testing.T) {
 		}
 		guard(c, "db", 3, 2)
 		c.Objects[len(c.Objects)-1].Value.(*policyv1.PodDisruptionBudget).Status.DisruptionsAllowed = 1
+		c.Objects[len(c.Objects)-1].Value.(*policyv1.PodDisruptionBudget).Status.ExpectedPods = 4
 		drained := []string{"a", "b"}
 		got := New(cluster.NewSnapshot(*c).WithCordoned(drained, true)).Lose(nil, Options{Drained: drained})
 		if len(got.Blockings) == 1 && len(got.Blockings[0].Pods) == 1 {

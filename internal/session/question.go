@@ -32,7 +32,7 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
 		foresee := func(of func(*cluster.Snapshot, []string, []string, time.Time) *forecast.Forecast) (view.Line, []part) {
 			f := of(s.WithCordoned(p.Assumed.Cordoned, true), p.Nodes, p.Down, w.now()).After(p.Assumed.Drained)
-			h := f.Hits()
+			h := f.Hits().Off()
 			h.All, h.ReadyWorkersLeft = !w.opt.Drawn, p.Left+p.Awaited // the guard knows of machines that are off before the API server
 			return forecastParts(f, h)
 		}
