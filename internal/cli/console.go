@@ -230,7 +230,7 @@ var plainMarks = map[view.Level]string{view.Info: "  ", view.Good: "+ ", view.Wa
 func questionLines(q view.Question) []string {
 	out := []string{text.Cells(q.Title)}
 	if q.Kind == view.QuestionRestore {
-		out[0] = "Already off or cordoned, and so in each forecast:"
+		out[0] = "Already off or cordoned by lightsout, and so in each forecast:"
 	}
 	for _, l := range q.Lines {
 		out = append(out, plainMarks[l.Level]+text.Cells(l.Text))

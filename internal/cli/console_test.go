@@ -34,7 +34,7 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 // A command has decided what it does with machines that are off already: it states them, and asks nothing.
 func TestACommandStatesWhatIsOff(t *testing.T) {
 	got := questionLines(view.Question{Kind: view.QuestionRestore, Title: "Power on what lightsout asked to go off?", Lines: []view.Line{{Text: "n1"}}})
-	if strings.Join(got, "\n") != "Already off or cordoned, and so in each forecast:\n  n1" {
+	if strings.Join(got, "\n") != "Already off or cordoned by lightsout, and so in each forecast:\n  n1" {
 		t.Errorf("%q", got)
 	}
 }
