@@ -21,6 +21,8 @@ import (
 type Next struct {
 	// PowerOn and Uncordon, in parentheses, are how the operator does that; empty if they may not.
 	PowerOn, Uncordon string
+	// GoingOff are the nodes, of those that count as off, whose machines are only asked to go off.
+	GoingOff []string
 
 	known   time.Time // the At of the Snapshot that pending is of
 	lost    []string  // the nodes that pending is of
@@ -105,7 +107,9 @@ func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, end
 	by, stay := map[string][]string{}, map[string]int{}
 	for _, n := range s.Nodes() {
 		state := ""
-		if _, down := slices.BinarySearch(lost, n.Name); slices.Contains(off, n.Name) {
+		if _, down := slices.BinarySearch(lost, n.Name); slices.Contains(x.GoingOff, n.Name) {
+			state = "going off"
+		} else if slices.Contains(off, n.Name) {
 			state = "off" + x.PowerOn
 		} else if down {
 			state = "down"

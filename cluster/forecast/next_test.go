@@ -62,6 +62,9 @@ func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
 		"a: 1 pod waits for a node: cordoned nodes: 1; pod topology spread constraints; Insufficient cpu",
 		"more workloads: 1 pod waits for a node",
 	}
+	if got := (&Next{GoingOff: []string{"kube-node3"}}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !strings.HasPrefix(got[0], "kube-node3 is going off: 4 pods stay Terminating · ") {
+		t.Errorf("%q", got)
+	}
 	if got := (&Next{PowerOn: " (o)", Uncordon: " (:uncordon)"}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}

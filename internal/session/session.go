@@ -356,6 +356,7 @@ func (s *Session) publish() *view.Frame {
 	if f.Snapshot != nil {
 		booting := s.machines.booting()
 		off := slices.DeleteFunc(s.machines.down(), func(n string) bool { return slices.Contains(booting, n) })
+		s.next.GoingOff = slices.DeleteFunc(slices.Clone(off), func(n string) bool { return !s.machines.views[n].Busy.GoesOff() })
 		f.Next = slices.Concat(s.switching.drains.next(), s.next.Lines(f.Snapshot, off, now), s.machines.awaited(booting))
 	}
 	if s.opt.Load != nil {
