@@ -1,6 +1,6 @@
 // Package survey finds the nodes that a cluster cannot spare. In a cluster.Snapshot it
 // loses every node, every zone, every group of nodes and, on request, every pair of
-// nodes, one after the other. It switches nothing.
+// nodes, one after the other; or, instead, certain nodes together. It switches nothing.
 //
 //	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true})
 //	r.Spare()                  // "Can spare, one at a time: node-c1; node-a2 only if default/database may wait"
