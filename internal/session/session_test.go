@@ -317,6 +317,14 @@ func (x *bench) question(kind view.QuestionKind) *view.Question {
 	return x.frame("a question of kind "+string(kind), func(f *view.Frame) bool { return f.Question != nil && f.Question.Kind == kind }).Question
 }
 
+// leftOff waits for the question about what was left off, once all its machines are polled: until then it changes.
+func (x *bench) leftOff() *view.Question {
+	x.t.Helper()
+	return x.frame("what was left off, polled", func(f *view.Frame) bool {
+		return f.Question != nil && f.Question.Kind == view.QuestionRestore && !strings.Contains(questionText(f.Question), "not polled yet")
+	}).Question
+}
+
 func (x *bench) waitEnd() {
 	x.t.Helper()
 	for range x.Frames() {
@@ -452,7 +460,7 @@ func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 	x.waitEnd()
 
 	y := startSession(t, dir, b, session.Options{})
-	q := y.question("restore")
+	q := y.leftOff()
 	if !strings.Contains(questionText(q), "kube-node3") {
 		t.Errorf("the question names no node: %s", questionText(q))
 	}

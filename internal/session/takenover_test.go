@@ -50,7 +50,7 @@ func TestTheScreenLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 	leave(t, dir, b, "kube-node3", "kube-node4")
 	y := run(t, dir, b, b, &still{s: tanakas(), changed: make(chan struct{})}, session.Options{}, nil)
 	f := y.frame("the question with the other operator", func(f *view.Frame) bool {
-		return f.Question != nil && f.Question.Kind == "restore" && strings.Contains(questionText(f.Question), "tanaka@jump-7")
+		return f.Question != nil && f.Question.Kind == "restore" && strings.Contains(questionText(f.Question), "tanaka@jump-7") && strings.Contains(questionText(f.Question), "kube-node4: still off")
 	})
 	if text := questionText(f.Question); !strings.Contains(text, "kube-node4") || strings.Index(text, "kube-node4") > strings.Index(text, "lightsout leaves these") || strings.Index(text, "kube-node3") < strings.Index(text, "lightsout leaves these") {
 		t.Errorf("%s", text)
@@ -385,7 +385,7 @@ func TestTheScreenNamesTheOtherProgramThatRuns(t *testing.T) {
 		}
 		y.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
 	}
-	named(y.question(view.QuestionRestore))
+	named(y.leftOff())
 	for action, node := range map[power.Action]string{power.ActionOn: "kube-node3", power.ActionShutdown: "kube-node4"} {
 		y.Send(view.AskPower{Action: action, Nodes: []string{node}})
 		named(y.question(view.QuestionSwitch))
