@@ -295,7 +295,7 @@ func deploymentOutage(t *testing.T, w *watcher) {
 	w.await("began", 1)
 	scale(6)
 	end := w.await("ended", 1)
-	for _, words := range []string{"equests began to fail after", "clients saw errors"} {
+	for _, words := range []string{"equests began to fail after", "requests of lightsout"} {
 		if !strings.Contains(end.Sentence, words) {
 			t.Errorf("%q is not in %q", words, end.Sentence)
 		}

@@ -21,7 +21,7 @@ func TestANoticeFollowsWhatClientsNotice(t *testing.T) {
 	s.Record(loadgen.Record{Run: 1, Scheduled: s.now, Sent: s.now, End: s.now.Add(100 * time.Millisecond), Class: loadgen.ClassRefused})
 	s.look(6)
 	if len(got) != 2 || got[0].Severity != record.SeverityUnknown || got[1].State != StateChanged || got[1].Severity != record.SeverityDegraded ||
-		strings.Contains(got[0].Sentence, "clients") || !strings.Contains(got[1].Sentence, "clients see errors") {
+		strings.Contains(got[0].Sentence, "equests of") || !strings.Contains(got[1].Sentence, "requests of lightsout fail") {
 		t.Errorf("hooks receive %+v", got)
 	}
 	failed := s.now.Add(-6*time.Second + 100*time.Millisecond)
@@ -29,7 +29,7 @@ func TestANoticeFollowsWhatClientsNotice(t *testing.T) {
 		s.look(1)
 		s.Record(loadgen.Record{Run: 1, Scheduled: s.now, Sent: s.now, End: s.now, Class: loadgen.ClassOK})
 	}
-	if want := "clients saw errors until " + failed.UTC().Format("15:04:05") + " UTC"; len(got) != 3 || !strings.Contains(got[2].Sentence, want) {
+	if want := "requests of lightsout failed until " + failed.UTC().Format("15:04:05") + " UTC"; len(got) != 3 || !strings.Contains(got[2].Sentence, want) {
 		t.Errorf("hooks receive %+v, not that %s", got[2:], want)
 	}
 }

@@ -73,9 +73,9 @@ func (o *incident) offset(at time.Time) float64 { return at.Sub(o.zero).Seconds(
 // nobody knows. Of a target that has never answered the recorder, no failure shows that.
 func (o *incident) severity() (s record.Severity, why, clients string) {
 	service := o.tracker.Requests().Service()
-	errors, ownError := "clients see errors", o.tracker.Requests().OwnError
+	errors, ownError := "requests of lightsout fail", o.tracker.Requests().OwnError
 	if last, over := o.tracker.Requests().ErrorsEnded(); over {
-		errors = "clients saw errors until " + last.UTC().Format("15:04:05") + " UTC"
+		errors = "requests of lightsout failed until " + last.UTC().Format("15:04:05") + " UTC"
 	}
 	switch own := o.r.opt.Every > 0; {
 	case len(o.tracker.Runs()) == 0:

@@ -29,7 +29,7 @@ type causes struct {
 
 func causesOf(r *record.Record, all []Facts) *causes {
 	c := &causes{r: r, all: all, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
-	c.phases = slices.DeleteFunc(slices.Clone(summaryOf(r).Phases), func(p view.Phase) bool { return p.Name == view.PhaseRestored })
+	c.phases = slices.DeleteFunc(phasesIn(r, c.nodes), func(p view.Phase) bool { return p.Name == view.PhaseRestored })
 	nodes := unheard(r)
 	all[0].pods.evict(r, nodes)
 	c.nodes = append(c.nodes, nodes...)
@@ -56,6 +56,15 @@ func causesOf(r *record.Record, all []Facts) *causes {
 		}
 	}
 	return c
+}
+
+// in are the causes with the nodes and phases of outage number i alone.
+func (c *causes) in(i int) *causes {
+	own := *c
+	own.nodes, own.phases = c.all[i].Nodes, slices.DeleteFunc(slices.Clone(c.phases), func(p view.Phase) bool {
+		return p.Observed != nil && outageAt(c.all, secondsAfter(c.r, *p.Observed)) != i
+	})
+	return &own
 }
 
 // seen adds when a phase of a node was seen, unless the summary has that.
@@ -170,7 +179,7 @@ func (c *causes) why(p view.Phase) string {
 		if node := c.awaited(p); node != "" {
 			return "its pods found no node until " + clean(node) + " was Ready"
 		}
-		return cmp.Or(c.stillAttached(subject), "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)")
+		return "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)"
 	case view.PhaseReady:
 		return "its kubelet reports a new state at once, else every " + c.setting(statusUpdate)
 	}
@@ -181,13 +190,13 @@ func (c *causes) why(p view.Phase) string {
 // another reason.
 const endsWithin = 10.0
 
-// errors is why clients saw errors for so long: Services learn of lost pods late, and a request to one fails later still;
+// errors is why requests failed for so long: Services learn of lost pods late, and a request to one fails later still;
 // empty if they had another reason.
 func (c *causes) errors(f *Facts) string {
 	x := &f.Clients
 	for _, w := range f.Workloads {
-		if w.Key == c.r.Deployment() && 2*w.none > x.ErrorTime && len(x.Windows) > 0 {
-			return "no pod" + w.of() + " was available for " + w.least() + lasted(w.none)
+		if w.Key == c.r.Deployment() && 2*w.none.Seconds() > x.ErrorTime && len(x.Windows) > 0 {
+			return "no pod" + w.of() + " was available for " + w.least() + lasted(w.none.Seconds())
 		}
 	}
 	out, seen := lastSeen(c.phases, view.PhaseEndpointsOut)
@@ -200,7 +209,7 @@ func (c *causes) errors(f *Facts) string {
 			why = cmp.Or(clean(e.Reported), why)
 		}
 	}
-	return "Services sent requests to the lost pods until " + offset(out) + grace + ", and the last of these failed " + seconds(x.Windows[0].To-out) + " later (" + why + ")"
+	return "Services sent requests to the lost pods until " + offset(out) + grace + ", and the last of these failed " + seconds(apart(out, x.Windows[0].To)) + " later (" + why + ")"
 }
 
 // sinceWords are the words for the moment from which a node's detection counts.
@@ -214,18 +223,14 @@ var sinceWords = map[cause]string{
 type wait struct {
 	since       string
 	least, most float64
-	unknown     bool // a blind span hid one of the two moments
 }
 
 func (w *wait) text() string {
-	switch {
-	case w.unknown:
-		return "unknown"
-	case w.since == "":
+	if w.since == "" {
 		return none
 	}
 	length, most := seconds(w.least), seconds(w.most)
-	if length != most && math.Round(w.least*10) != math.Round(w.most*10) {
+	if length != most {
 		length = strings.TrimSuffix(length, " s") + "–" + most
 	}
 	return length + " after " + w.since
@@ -238,13 +243,11 @@ func (c *causes) waited(p view.Phase, after, since string) wait {
 	if after == "" {
 		last, since = c.fell(p.Subject, at)
 	}
-	switch {
-	case last == nil:
+	if last == nil || last.HiddenFrom != nil || p.HiddenFrom != nil {
 		return wait{}
-	case last.HiddenFrom != nil || p.HiddenFrom != nil:
-		return wait{unknown: true}
 	}
-	return wait{since: since, least: at - *last.Observed, most: at - *last.Observed}
+	length := apart(*last.Observed, at)
+	return wait{since: since, least: length, most: length}
 }
 
 // fell is when a node went down the last time before it was detected, with the words for that.

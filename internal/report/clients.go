@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -19,9 +20,9 @@ type Clients struct {
 	First, Last  time.Time
 	last         loadgen.ByClass // those that failed in the last of these seconds
 	// Windows are the error windows that began in it;
-	// ErrorTime is their length, without what they have in common.
+	// ErrorTime is their length in seconds, without what they have in common.
 	Windows   []record.Span
-	ErrorTime time.Duration
+	ErrorTime float64
 	// InWindows counts the requests that failed in them, and Outside those that failed outside of them.
 	InWindows, Outside int
 	// Hung counts the requests that lightsout or a time limit ended. Of several outages the last one has them all.
@@ -108,10 +109,9 @@ func (c *Clients) count(r *record.Record, all []Facts, i int) {
 		c.Before, c.Failed, c.ByClass[loadgen.ClassConnectTimeout] = c.Before+before, c.Failed-before, c.ByClass[loadgen.ClassConnectTimeout]-before
 	}
 	slices.SortFunc(c.Windows, func(a, b record.Span) int { return cmp.Compare(a.From, b.From) })
-	var end time.Time
+	end := math.Inf(-1)
 	for _, w := range c.Windows {
-		from, to := secondsAfter(r, w.From), secondsAfter(r, w.To)
-		c.ErrorTime, c.InWindows, end = c.ErrorTime+max(to.Sub(latest(end, from)), 0), c.InWindows+w.Failed, latest(end, to)
+		c.ErrorTime, c.InWindows, end = c.ErrorTime+max(apart(max(end, w.From), w.To), 0), c.InWindows+w.Failed, max(end, w.To)
 	}
 	c.Failed = cmp.Or(c.InWindows+c.Outside, c.Failed)
 }

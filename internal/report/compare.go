@@ -110,26 +110,13 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("trial", clean(s.Name))
 		set("pace", clean(s.Pace))
 		set("API server", clean(s.Server))
-		set("took", lengthOf(s))
+		set("took", seconds(s.Ended.Sub(s.Started).Seconds()))
 		set("requests", fmt.Sprintf("%d, %s", s.Ledger.Scheduled, map[bool]string{true: "all accounted for", false: "NOT all accounted for"}[s.Ledger.Balanced && s.Ledger.Adds()]))
-		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
 			set("STILL OFF", clean(strings.Join(s.LeftOff, ", ")))
 		}
 	}
 	return m
-}
-
-// nodesNamed is the largest number of nodes that skewWord names.
-const nodesNamed = 8
-
-// skewWord writes how many pods lie on each node.
-func skewWord(skew map[string]int) string {
-	if len(skew) > nodesNamed {
-		n := slices.Sorted(maps.Values(skew))
-		return fmt.Sprintf("%s on each of %d nodes", text.Range([2]int{n[0], n[len(n)-1]}), len(n))
-	}
-	return clean(strings.Join(text.Each(slices.Sorted(maps.Keys(skew)), func(node string) string { return node + " " + itoa(skew[node]) }), ", "))
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {
@@ -144,7 +131,7 @@ func phaseMatrix(rs []*record.Record) *matrix {
 			row := m.row(p.Name, subject)
 			row[i].Text = phaseCell(p, reference[id])
 			if p.Observed == nil && p.Name == view.PhaseErrors {
-				row[i].Text = clientsOf(r, wholeRecord(r), 0).text()
+				row[i].Text = clientsOf(r, wholeRecord(r), 0).text("")
 			}
 		}
 		if reference == nil && r.Summary != nil {
@@ -167,7 +154,7 @@ func phaseCell(p view.Phase, first *float64) string {
 		}
 	}
 	if p.Predicted != nil {
-		word := map[fit]string{fitNone: "of", fitInside: "in", fitOutside: "OUT", fitUnknown: "unknown if in"}[fitOf(p)]
+		word := map[fit]string{fitNone: "of", fitInside: "in", fitOutside: "OUT", fitUnknown: "not observed if in"}[fitOf(p)]
 		parts = append(parts, fmt.Sprintf("%s %.1f–%.1f", word, p.Predicted[0], p.Predicted[1]))
 	}
 	return strings.Join(parts, " ")
@@ -177,20 +164,12 @@ func expectationMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("expectations", rs, "expectation", "wanted")
 	for i, r := range rs {
 		seen := counter{}
-		for _, e := range summaryOf(r).Expectations {
-			m.row(seen.name(e.Name+"\x00"+e.Want, e.Name), e.Want)[i].Text = metOf(e)
+		for _, x := range expectationsOf(summaryOf(r)).Rows {
+			name, want := x[0].Text, x[1].Text
+			m.row(seen.name(name+"\x00"+want, name), want)[i].Text = strings.TrimSuffix(x[3].Text+": "+strings.TrimPrefix(strings.TrimPrefix(x[2].Text, x[3].Text), ": "), ": ")
 		}
 	}
 	return m
-}
-
-// metOf shows whether an expectation is met, with the observation.
-func metOf(e view.Expectation) string {
-	word := map[bool]string{true: "yes", false: "NO"}[e.OK]
-	if e.Unobserved && !e.OK {
-		word = "not observed"
-	}
-	return strings.TrimSuffix(word+": "+clean(strings.TrimPrefix(strings.TrimPrefix(e.Got, word), ": ")), ": ")
 }
 
 // loadMatrix has a row for each column of the loads' tables.

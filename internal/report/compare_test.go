@@ -69,9 +69,11 @@ func TestComparisonsAreAsTheyWereAccepted(t *testing.T) {
 
 // A comparison has no error window of "none" if requests hung or none was sent.
 func TestAComparisonShowsWhyThereIsNoErrorWindow(t *testing.T) {
-	fine, silent, hung, few := bare(), bare(), bare(), bare()
+	fine, silent, early, hung, few := bare(), bare(), bare(), bare(), bare()
 	silence(silent)
 	silence(hung)
+	silence(early)
+	early.Zero, early.Seconds[5].Sent, early.Seconds[5].OK = at(20), 1, 1
 	hung.Summary.Load = []record.Load{{Step: "clients", Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 16}}}}
 	few.Summary.Load = []record.Load{{Step: "clients", Counts: loadgen.Counts{Scheduled: 5002, OK: 2, Unsent: 5000}}}
 	for _, tc := range []struct {
@@ -79,7 +81,8 @@ func TestAComparisonShowsWhyThereIsNoErrorWindow(t *testing.T) {
 		want []string
 	}{
 		{fine, []string{`error window +load +no request failed`}},
-		{silent, []string{`error window +load +no requests were sent`}},
+		{silent, []string{`error window +load +lightsout sent no requests`}},
+		{early, []string{`error window +load +lightsout sent no requests`}},
 		{hung, []string{`clients +hung +16`}},
 		{few, []string{`clients +else +5000 unsent`}},
 	} {
@@ -104,7 +107,7 @@ func TestAComparisonTellsUnobservedFromMissed(t *testing.T) {
 		"not observed: the load ended": {Got: "not observed: the load ended", Unobserved: true},
 		"not observed: k8s2 between 4.0 s and 50.0 s": {Got: "k8s2 between 4.0 s and 50.0 s", Unobserved: true},
 	} {
-		if got := metOf(e); got != want {
+		if got := expectationMatrix([]*record.Record{{Summary: &record.Summary{Expectations: []view.Expectation{e}}}}).Rows[0][2].Text; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

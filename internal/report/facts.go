@@ -58,14 +58,14 @@ func nodesIn(all []Facts) []NodeFacts {
 	return slices.Concat(text.Each(all, func(f Facts) []NodeFacts { return f.Nodes })...)
 }
 
-// wholeRecord are the facts of a record as one outage without nodes, from the zero of a recorded one.
+// wholeRecord are the facts of a record as one outage without nodes from its zero on; one that nobody planned cannot have
+// begun before.
 func wholeRecord(r *record.Record) []Facts {
-	f := Facts{From: r.Start, To: r.End, over: r.End}
+	began := r.Start
 	if r.Unplanned() {
-		f.From = r.Zero
+		began = r.Zero
 	}
-	f.began, f.drained = f.From, f.From
-	return []Facts{f}
+	return []Facts{{From: base(r), To: r.End, over: r.End, began: began, drained: began}}
 }
 
 func (f *Facts) add(n NodeFacts) {
@@ -90,6 +90,11 @@ func outageAt(all []Facts, t time.Time) (at int) {
 // interval is a time in which something was so, as that lightsout did not see the cluster; to is zero if it lasted to the end
 // of the record.
 type interval struct{ from, to time.Time }
+
+// meets reports whether an interval has a part of the outage.
+func (f *Facts) meets(s interval) bool {
+	return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From))
+}
 
 // apiLost lists by the timeline when the API server did not answer.
 func apiLost(r *record.Record) (out []interval) {

@@ -19,13 +19,21 @@ func instant(r *record.Record, t time.Time) string {
 
 // lasts is the length of an interval as its offsets tell it, in seconds.
 func lasts(r *record.Record, from, to time.Time) float64 {
-	return (math.Round(to.Sub(base(r)).Seconds()*10) - math.Round(from.Sub(base(r)).Seconds()*10)) / 10
+	return apart(from.Sub(base(r)).Seconds(), to.Sub(base(r)).Seconds())
 }
 
+// apart is how many seconds lie between two offsets, as they are written.
+func apart(from, to float64) float64 { return (math.Round(to*10) - math.Round(from*10)) / 10 }
+
 func nodesTable(r *record.Record, all []Facts) section {
-	t := section{ID: "nodes", Title: "Nodes that went down"}.columns("node", "how", "#from", "#off", "#silent", "#NotReady", "#evicted", "#object deleted", "#on asked", "#booted", "#Ready", "#down for")
+	t := section{ID: "nodes", Title: "Nodes that went down"}.columns("node", "how", "#from", "#off", "#heartbeat overdue", "#NotReady", "#evicted", "#object deleted", "#on asked", "#booted", "#Ready", "#down for")
 	ids := bootIDsOf(r)
-	row := func(n *NodeFacts, how string) {
+	rows := slices.Concat(nodesIn(all), planned(r))
+	all[0].pods.evict(r, rows)
+	slices.SortStableFunc(rows, func(a, b NodeFacts) int { return a.From.Compare(b.From) })
+	for i := range rows {
+		n := &rows[i]
+		how := map[bool]string{true: "planned: "}[r.Unplanned() && n.Reason.Kind == outage.ByAnother]
 		length := cell{Text: seconds(lasts(r, n.From, n.To))}
 		if n.To.IsZero() {
 			length = cell{"at least " + seconds(lasts(r, n.From, r.End)) + ", and still down", bad}
@@ -34,12 +42,6 @@ func nodesTable(r *record.Record, all []Facts) section {
 		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
 			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),
 			instant(r, n.Since(outage.SpanGone)), instant(r, n.OnAsked), instant(r, n.Booted), readyOf(r, n), length)
-	}
-	for _, n := range nodesIn(all) {
-		row(&n, "")
-	}
-	for _, n := range planned(r) {
-		row(&n, "planned: ")
 	}
 	if len(t.Rows) > 0 {
 		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
@@ -76,31 +78,6 @@ func returned(n *NodeFacts, b bootID) string {
 		return "; its boot ID is the same: most likely its machine ran on"
 	}
 	return ""
-}
-
-func clientsTable(r *record.Record, all []Facts) section {
-	t := section{ID: "clients", Title: "What clients noticed"}.columns("#outage", "#sent during it", "#failed", "of these", "#error window", "#failed from – to", "#hung")
-	for i := range all {
-		c := &all[i].Clients
-		if c.Sent+c.Failed+c.Hung == 0 {
-			continue
-		}
-		failed, known, span := alarm(itoa(c.Failed), c.Failed > 0), windows(c.Windows), none
-		switch {
-		case c.Failed == 0 && c.Known != KnownAll:
-			failed.Text = "none known"
-		case c.Known == KnownLeast:
-			failed.Text = "at least " + failed.Text
-		}
-		if c.Outside > 0 || len(c.Windows) == 0 && c.Failed > 0 { // else the windows say when, more precisely than by the second
-			span = instant(r, c.First) + " – " + instant(r, c.Last)
-		}
-		if c.Known == KnownLeast && len(c.Windows) > 0 {
-			known += ", not seen whole"
-		}
-		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Hung))
-	}
-	return t
 }
 
 // some writes a number; 0 is a dash.

@@ -184,6 +184,13 @@ func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts
 	return lost, nodes
 }
 
+// attachFailed is the reason of the attach/detach controller's events about a volume that it cannot
+// attach, and multiAttach is in their message if the volume is still attached to another node.
+const (
+	attachFailed = "FailedAttachVolume"
+	multiAttach  = "Multi-Attach error for volume "
+)
+
 // notPlaced are the reasons of Kubernetes' events about pods that are not created, placed or started.
 var notPlaced = []string{"FailedScheduling", "FailedCreate", attachFailed}
 
@@ -236,6 +243,25 @@ func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
 	return strings.TrimSuffix(itoa(len(victims))+" preempted by "+text.List(slices.Sorted(maps.Keys(by))), " by ")
 }
 
+// elsewhere is how many pods of a workload drains of other nodes evicted in an outage.
+func (all *pods) elsewhere(r *record.Record, of cluster.Ref, f *Facts) (said string) {
+	for _, e := range r.Events {
+		if e.Code != view.CodeDrainBegun || !f.meets(interval{e.At, e.At}) || slices.ContainsFunc(f.Nodes, func(n NodeFacts) bool { return n.Node == e.Subject }) {
+			continue
+		}
+		n := 0
+		for _, p := range all.lives {
+			if workloadOf(p.Pod) == of && p.Node == e.Subject && !p.deleted.Before(e.At.Truncate(time.Second)) && p.deleted.Before(f.over) {
+				n++
+			}
+		}
+		if n > 0 {
+			said = joined(said, itoa(n)+" evicted by the drain of "+clean(e.Subject))
+		}
+	}
+	return said
+}
+
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
@@ -247,7 +273,7 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	if message, found := strings.CutPrefix(reported, "FailedScheduling: "); found {
 		reported = "the scheduler found no node: " + cluster.Short(message)
 	}
-	preempted := all.preempted(r, w.Ref, f)
+	preempted := joined(all.elsewhere(r, w.Ref, f), all.preempted(r, w.Ref, f))
 	if len(lost) == 0 || w.lost() == 0 {
 		return joined(preempted, reported)
 	}

@@ -65,14 +65,14 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		want    []string
 	}{
 		"deleted": {350, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; deleted after tolerationSeconds 5m00s; then the scheduler found no node: no GPU",
-			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
-			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 9m00s|2 pods on k8s2; deleted after tolerationSeconds 5m00s; then the scheduler found no node: no GPU",
+			"default/database|1 of 2|T+01:00.0|T+06:35.0|5m35s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
+			"default/web|5 of 6|T+01:00.0|T+06:30.0|5m30s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
 		}},
 		"back before that": {0, []string{
-			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 540 s|2 pods on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s; then the scheduler found no node: no GPU",
-			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
-			"default/web|5 of 6|T+01:00.0|T+06:30.0|330 s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|at least 9m00s|2 pods on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s; then the scheduler found no node: no GPU",
+			"default/database|1 of 2|T+01:00.0|T+06:35.0|5m35s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
+			"default/web|5 of 6|T+01:00.0|T+06:30.0|5m30s|1 pod on k8s2; not deleted: back with their node, which was Ready again within tolerationSeconds 5m00s",
 		}},
 	} {
 		r := bare()
@@ -84,10 +84,10 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
 		all := factsOf(r)
-		if got := rowsOf(shorterOf(r, causesOf(r, all), all)); !strings.HasPrefix(got, "spread the pods of default/web-gpu: topology") {
+		if got := rowsOf(shorterOf(r, causesOf(r, all), 0)); !strings.HasPrefix(got, "spread the pods of default/web-gpu: topology") {
 			t.Errorf("%s: %q", name, got)
 		}
-		advice := shorterOf(r, causesOf(r, all), all).Items[0].Text
+		advice := shorterOf(r, causesOf(r, all), 0).Items[0].Text
 		if hangs := strings.Contains(advice, "of default/database come") && strings.Contains(advice, cluster.TaintOutOfService); hangs != (c.deleted > 0) {
 			t.Errorf("%s: %q", name, advice)
 		}
@@ -108,7 +108,7 @@ func TestPodsThatTheirVolumesKeepAreNotToBeDrained(t *testing.T) {
 	for _, why := range []string{"0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity.", "0/3 nodes are available: 3 node(s) had volume node affinity conflict."} {
 		tells(r, 370, cluster.KindPod, "database-0", "FailedScheduling", why)
 		all := factsOf(r)
-		if said := fmt.Sprint(shorterOf(r, causesOf(r, all), all).Items); strings.Contains(said, "rain") || strings.Contains(said, cluster.TaintOutOfService) || !strings.Contains(said, "The volumes of default/database keep its pods on their nodes") {
+		if said := fmt.Sprint(shorterOf(r, causesOf(r, all), 0).Items); strings.Contains(said, "rain") || strings.Contains(said, cluster.TaintOutOfService) || !strings.Contains(said, "The volumes of default/database keep its pods on their nodes") {
 			t.Error(said)
 		}
 	}
@@ -191,13 +191,31 @@ func TestWhatIsReportedAfterTheReturnCameAfterWhatHeldThePods(t *testing.T) {
 		if w := all[0].Workloads; len(w) == 0 || w[0].Why != "1 pod on k8s2; "+want {
 			t.Errorf("%v: %+v", told, w)
 		}
-		if got := shorterOf(r, causesOf(r, all), all).Brief; !strings.HasPrefix(got, "the volumes of default/database keep") {
+		if got := shorterOf(r, causesOf(r, all), 0).Brief; !strings.HasPrefix(got, "the volumes of default/database keep") {
 			t.Errorf("%v: %q", told, got)
 		}
 	}
 }
 
 // A workload that lacked pods before the outage is not its loss: it comes last, without a reason of the outage's.
+// A drain of another node is told of the pods that it took, not of the node that is lost.
+func TestADrainDuringAnOutageIsNotTheLostNodes(t *testing.T) {
+	r, web := bare(), cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
+	falls(r, "k8s2", 20, 60)
+	shows(r, 1, web, "k8s2", true, 0, "web-1-a")
+	shows(r, 1, web, "k8s3", true, 0, "web-1-b", "web-1-c")
+	e := view.NewEvent(view.CodeDrainBegun, "k8s3", view.Facts{})
+	e.At, e.Seen = at(80), at(80)
+	r.Events = append(r.Events, e)
+	counts(r, 1, "", "6/6")
+	counts(r, 61, "", "5/6")
+	shows(r, 81, web, "k8s3", false, 81, "web-1-b", "web-1-c")
+	counts(r, 82, "", "3/6")
+	if w := factsOf(r)[0].Workloads[0]; !strings.HasPrefix(w.Why, "1 pod on k8s2; ") || !strings.HasSuffix(w.Why, "; 2 evicted by the drain of k8s3") {
+		t.Errorf("%q", w.Why)
+	}
+}
+
 func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	broken := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "shop", Name: "web"}}
 	r := bare()
@@ -212,8 +230,8 @@ func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	counts(r, 60, "6/6", "5/6")
 	lose(r, 5, 60, 390)
 	counts(r, 390, "5/6", "6/6")
-	want := "T+00:00.0|default/web|5 of 6|T+00:40.0|T+06:10.0|330 s\n" +
-		"T+00:00.0|shop/web|already 0 of 3 before|T-00:19.0 or before|3 pods when the record ended|at least 599 s"
+	want := "T+00:00.0|default/web|5 of 6|T+00:40.0|T+06:10.0|5m30s\n" +
+		"T+00:00.0|shop/web|already 0 of 3 before|T-00:19.0 or before|3 pods when the record ended|at least 9m59s"
 	if got := rowsOf(podsTable(r, factsOf(r))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

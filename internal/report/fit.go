@@ -55,7 +55,7 @@ func inside(p view.Phase) cell {
 	case fitOutside:
 		return cell{"no" + miss(p), bad}
 	case fitUnknown:
-		return cell{"unknown", plain}
+		return cell{"not observed", warning}
 	}
 	return cell{Text: none}
 }

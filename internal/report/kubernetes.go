@@ -87,11 +87,5 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		}
 		t.row(at, what, a.wait.text(), a.why, learnt)
 	}
-	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
-		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
-	}
-	if why := c.stillAttached(""); why != "" {
-		t.Items = append(t.Items, cell{Text: why}, cell{Text: attachAdvice})
-	}
 	return t
 }

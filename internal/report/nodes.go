@@ -16,9 +16,9 @@ import (
 type NodeFacts struct {
 	outage.Down
 	Cause cause
-	// Evicted and Booted are when that was seen, and OnAsked when lightsout first asked for its power-on; zero: the record
-	// does not show it.
-	Evicted, Booted, OnAsked time.Time
+	// Evicted, Booted and Proven, of its machine to be off, are when that was seen, and OnAsked when lightsout first asked for
+	// its power-on; zero: the record does not show it.
+	Evicted, Booted, Proven, OnAsked time.Time
 	// drained is when somebody first drained or cordoned it, to switch it off; else From.
 	drained time.Time
 }
@@ -170,6 +170,21 @@ func silences(r *record.Record) (out []outage.Reason) {
 	return out
 }
 
+// phasesIn are the phases of a summary, with the times that the lanes show of nodes.
+func phasesIn(r *record.Record, nodes []NodeFacts) []view.Phase {
+	phases := slices.Clone(summaryOf(r).Phases)
+	for i := range phases {
+		p := &phases[i]
+		for _, n := range nodes {
+			at := map[string]time.Time{view.PhaseOff: n.Since(outage.SpanOff), view.PhaseDetected: n.Since(outage.SpanNotReady), view.PhaseBooted: n.Booted, view.PhaseReady: n.Ready()}[p.Name]
+			if n.Node == p.Subject && p.Observed != nil && !p.Before && p.HiddenFrom == nil && !at.IsZero() && n.holds(secondsAfter(r, *p.Observed)) {
+				p.Observed = new(at.Sub(base(r)).Seconds())
+			}
+		}
+	}
+	return phases
+}
+
 // follow reads the steps that no span shows, until the node goes down again. It may return under a new
 // object.
 func (n *NodeFacts) follow(r *record.Record, later []NodeFacts) {
@@ -192,6 +207,8 @@ func (n *NodeFacts) follow(r *record.Record, later []NodeFacts) {
 		case e.Subject != n.Node:
 		case e.Action == power.ActionOn && e.Stage == power.StageSending && n.OnAsked.IsZero() && during(e.At):
 			n.OnAsked = e.At
+		case e.Code == view.CodeMachineState && e.To == power.Off.String() && e.Proof == power.Proven && during(e.Seen):
+			n.Proven = e.Seen
 		case e.Change == cluster.ChangeBoot && during(e.Seen):
 			n.Booted = e.Seen
 		case !e.When().By.Before(n.From):

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -32,10 +32,15 @@ func opening(r *record.Record, c *causes) (out []string) {
 			out = append(out, text.Clean(of+strings.TrimSuffix(s, ".")+".", 2*textMost))
 		}
 	}
+	target := targetOf(r)
+	of := " of lightsout" + target
 	for i := range all[:min(len(all), outagesMost)] {
-		f := &all[i]
-		add("", whatOf(r, f), f.Clients.text(), beforeOf(f), podsOf(r, f))
-		add("Why clients saw errors so long: ", c.errors(f))
+		f, c := &all[i], c.in(i)
+		add("", whatOf(r, f), f.Clients.text(of), beforeOf(f), podsOf(r, f))
+		if f.Clients.Sent+f.Clients.Failed > 0 {
+			of, target = "", ""
+		}
+		add("Why requests failed for so long: ", c.errors(f))
 		lost := slices.DeleteFunc(slices.Clone(f.Workloads), func(w Workload) bool { return w.Why == "" || w.lost() == 0 })
 		lost = lost[:min(len(lost), workloadsMost)]
 		for len(lost) > 0 {
@@ -50,18 +55,20 @@ func opening(r *record.Record, c *causes) (out []string) {
 			})
 			add("Why pods of "+text.List(names)+" were missing: ", where(on), held)
 		}
+		add("To shorten it: ", shorterOf(r, c, i).Brief)
 	}
-	add("To shorten it: ", shorterOf(r, c, all).Brief)
 	if n := len(all) - outagesMost; n > 0 {
 		add("", fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
 	}
 	if len(all[0].Nodes) > 0 {
 		add("", text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
+	add("", unknownIn(r, all))
+	add("By plan, ", who(r, planned(r)))
 	if nodes := unheard(r); len(nodes) > 0 {
 		add("", "Kubernetes marked "+named(nodes)+" NotReady: no Lease could be renewed while the API server gave no answer")
 	}
-	add("", requestsIn(r, all)...)
+	add("", requestsIn(r, all, target)...)
 	add("", doneIn(r, all))
 	switch {
 	case r.Recording:
@@ -147,12 +154,16 @@ func gone(r *record.Record, nodes []NodeFacts) string {
 		why += " when the record ended"
 	case why != "":
 		why += " " + atEnd(r)
+	case asked.IsZero() && !slices.ContainsFunc(nodes, func(n NodeFacts) bool {
+		return n.Proven.IsZero() && (n.Reason.Kind != outage.ByAnother || n.Booted.IsZero())
+	}):
+		why, least = "another program or person powered "+text.Noun(len(nodes), "it", "them")+" on", ""
 	case asked.IsZero():
 		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back"+map[bool]string{true: returned(&nodes[0], bootIDsOf(r)[nodes[0].Node])}[len(nodes) == 1], ""
 	default:
 		why, least = "lightsout asked for power-on at "+clock(asked)+map[bool]string{true: ", as the trial was aborted"}[slices.ContainsFunc(r.Events, aborted)], ""
 	}
-	return ", down for " + least + lasted(time.Duration(lasts(r, nodes[0].From, cmp.Or(to, lastSight(r)))*float64(time.Second))) + " (" + why + ")"
+	return ", down for " + least + lasted(lasts(r, nodes[0].From, cmp.Or(to, lastSight(r)))) + " (" + why + ")"
 }
 
 // named names nodes, each once, or counts them where there are many.
@@ -160,17 +171,14 @@ func named(nodes []NodeFacts) string {
 	return text.List(few(text.Each(nodes, func(n NodeFacts) string { return clean(n.Node) }), "more nodes"))
 }
 
-// text is what clients saw.
-func (c Clients) text() string {
-	said, least := "no request is known to have failed", ""
-	if c.Known == KnownLeast {
-		least = "at least "
-	}
+// text is what became of the requests; of stands after their first mention.
+func (c Clients) text(of string) string {
+	said, least := "no request"+of+" is known to have failed", c.least()
 	switch {
 	case c.Known == KnownNever:
 		said = NeverAnswered
 	case len(c.Windows) > 0:
-		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + least + fmt.Sprintf("%d of %s failed", c.InWindows, text.Count(max(c.Sent, c.InWindows), "request", "requests"))
+		said = "requests" + of + " failed for " + least + lasted(c.ErrorTime) + " (" + least + fmt.Sprintf("%d of %d", c.InWindows, max(c.Sent, c.InWindows))
 		if loadgen.ByClass(c.ByClass).Sum() == c.InWindows {
 			said += ": " + classes(c.ByClass)
 		}
@@ -179,18 +187,21 @@ func (c Clients) text() string {
 			said += ", and " + text.Count(n, "more request", "more requests") + " failed outside of that time"
 		}
 	case c.Failed > 0:
-		said = least + text.Count(c.Failed, "request", "requests") + " failed between " + clock(c.First) + " and " + clock(c.Last)
+		said = least + text.Count(c.Failed, "request", "requests") + of + " failed between " + clock(c.First) + " and " + clock(c.Last) + " (" + classes(c.ByClass) + ")"
 	case c.Sent == 0:
-		return "no requests were sent meanwhile"
+		return "lightsout sent no requests meanwhile"
 	case c.Known == KnownAll:
-		said = "no request failed"
+		said = "no request" + of + " failed"
 	}
 	return said
 }
 
+// least stands before what may have been more.
+func (c Clients) least() string { return map[bool]string{true: "at least "}[c.Known == KnownLeast] }
+
 // requestsIn is how many requests lightsout sent and where to, and, by the ledger, whether each has an end in the record
 // and how many were due and not sent.
-func requestsIn(r *record.Record, all []Facts) (said []string) {
+func requestsIn(r *record.Record, all []Facts, target string) (said []string) {
 	l, since, hung := summaryOf(r).Ledger, "", all[len(all)-1].Clients.Hung
 	if u := summaryOf(r).Unplanned; u != nil {
 		since = " since " + clock(*cmp.Or(u.RequestsFrom, &r.Zero)) + " UTC"
@@ -215,7 +226,7 @@ func requestsIn(r *record.Record, all []Facts) (said []string) {
 		case l.Balanced:
 			end = fmt.Sprintf("no %srequest was lost: %d ended with an answer, and %d with an error%s", other, l.OK, l.Failed, early)
 		}
-		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+targetOf(r)+since, cancelled, end)
+		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+target+since, cancelled, end)
 	}
 	if n := l.NotSent(); n > 0 {
 		said = append(said, "lightsout did not send "+text.Count(n, "request that was due", "requests that were due")+": whether the service would have answered is unknown, and "+record.RequestsFile+" has the reasons")
@@ -248,13 +259,8 @@ func beforeOf(f *Facts) (said string) {
 // NeverAnswered describes the requests of a recorder to a target that has never answered it.
 const NeverAnswered = "no request has ever succeeded"
 
-// lasted is a length of time as one says it.
-func lasted(d time.Duration) string {
-	if d >= 2*time.Minute {
-		return text.Span(d.Round(time.Second))
-	}
-	return seconds(max(d.Seconds(), 0.1))
-}
+// lasted is a length of time, in seconds, as one says it.
+func lasted(s float64) string { return seconds(max(s, 0.1)) }
 
 // workloadsMost is the largest number of workloads in a sentence.
 const workloadsMost = 6
@@ -300,7 +306,7 @@ func (w *Workload) of() string {
 // length is for how long pods lacked, and how many still did when the record ended, each in its form.
 func (w *Workload) length(r *record.Record, lasting, still string) (said string) {
 	if s, known := w.lasted(r); known && w.lost() > 0 {
-		said = fmt.Sprintf(lasting, w.least()+lasted(time.Duration(s*float64(time.Second))))
+		said = fmt.Sprintf(lasting, w.least()+lasted(s))
 	}
 	if w.AtEnd > 0 && !w.already() {
 		said += fmt.Sprintf(still, w.AtEnd)
@@ -321,11 +327,6 @@ func lastSight(r *record.Record) time.Time {
 func atEnd(r *record.Record) string {
 	if at := lastSight(r); !at.Equal(r.End) {
 		return "when lightsout last saw the cluster, at " + clock(at)
-	}
-	for i := range slices.Backward(r.Events) {
-		if e := &r.Events[i]; e.Change == cluster.ChangeCordon && e.To == "schedulable" && r.End.Sub(e.Seen) < atZero {
-			return "when the record ended, " + lasted(r.End.Sub(e.Seen)) + " after " + clean(e.Subject) + " was uncordoned"
-		}
 	}
 	return "when the record ended"
 }

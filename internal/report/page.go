@@ -47,7 +47,7 @@ func pageOf(r *record.Record) *page {
 	c := causesOf(r, all)
 	p := &page{Opening: opening(r, c), about: section{ID: "about", Title: "About this record"}.columns("fact", "value")}
 	if s := r.Summary; s != nil {
-		p.fromSummary(r)
+		p.fromSummary(r, all)
 		p.Title = titleOf(r, all)
 	} else {
 		p.fromTorn(r, all)
@@ -55,8 +55,12 @@ func pageOf(r *record.Record) *page {
 	p.fact("record", filepath.Base(r.Dir)) // without the path: it may name an account, and a record may move
 	p.fact("play it", "lightsout replay . (in the folder of this report)")
 	p.Loud = append(p.Loud, text.Each(r.Torn, func(t string) cell { return cell{clean(t), warning} })...)
-	p.Facts = settled([]section{nodesTable(r, all), clientsTable(r, all), podsTable(r, all)})
-	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), p.about}, p.Sections, []section{timelineOf(r)}))
+	p.Facts = settled([]section{nodesTable(r, all), podsTable(r, all)})
+	shorter := []section{kubernetesOf(r, c)}
+	for i := range all[:min(len(all), outagesMost)] {
+		shorter = append(shorter, shorterOf(r, c.in(i), i))
+	}
+	p.Sections = settled(slices.Concat(shorter, []section{p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
 }
 
@@ -72,7 +76,7 @@ func titleOf(r *record.Record, all []Facts) string {
 	return title + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
 }
 
-func (p *page) fromSummary(r *record.Record) {
+func (p *page) fromSummary(r *record.Record, all []Facts) {
 	s := r.Summary
 	p.About = clean(s.About)
 	p.Verdict = judged(s)
@@ -91,22 +95,12 @@ func (p *page) fromSummary(r *record.Record) {
 	p.fact(began, utc(s.Started))
 	p.zero(r, s.Zero)
 	p.fact("the record ended", utc(s.Ended))
-	p.fact("took", lengthOf(s))
-	p.Sections = []section{phasesOf(r), loadOf(s), answersOf(r), {ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}, blindOf(s), forecastOf(s), settingsOf(s)}
+	p.Sections = []section{phasesOf(r, nodesIn(all)), loadOf(s), answersOf(r), {ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}, blindOf(s), forecastOf(s), settingsOf(s)}
 	if s.Unplanned != nil {
 		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
 	} else {
 		p.Sections = append(slices.Insert(p.Sections, 0, expectationsOf(s)), skewOf(s), machinesOf(s), stepsOf(r))
 	}
-}
-
-// lengthOf is how long a trial took, or an outage from its zero on.
-func lengthOf(s *record.Summary) string {
-	from := s.Started
-	if s.Unplanned != nil {
-		from = s.Zero
-	}
-	return seconds(max(s.Ended.Sub(from).Seconds(), 0))
 }
 
 // reasonsFor are the reasons for a verdict.

@@ -27,7 +27,7 @@ func picture(r *record.Record, said []string) string {
 	d.service(bins, size, classes)
 	d.answered(bins, size)
 	d.available(bins)
-	d.phases(inOrder(summaryOf(r).Phases))
+	d.phases(inOrder(phasesIn(r, nodesOf(r))))
 	bottom := d.y
 	d.ticks(bottom)
 	d.y = bottom + 34

@@ -14,32 +14,28 @@ import (
 
 func expectationsOf(s *record.Summary) section {
 	t := section{ID: "expectations", Title: "Expectations", Nothing: cell{Text: "The plan had no expectations."}}.columns("expectation", "wanted", "got", "met")
-	met := 0
 	for _, e := range s.Expectations {
 		word := cell{"NO", bad}
 		switch {
 		case e.OK:
 			word = cell{"yes", good}
-			met++
 		case e.Unobserved:
 			word = cell{"not observed", warning}
 		}
 		t.row(e.Name, e.Want, e.Got, word)
 	}
-	t.say(plain, fmt.Sprintf("%d of %d met.", met, len(s.Expectations)))
 	return t
 }
 
 // phasesOf compares the forecasts with the observations: of a node that went down several times,
 // the last ones.
-func phasesOf(r *record.Record) section {
-	s := r.Summary
+func phasesOf(r *record.Record, nodes []NodeFacts) section {
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}.columns("phase", "subject", "#first forecast", "#forecast", "#observed", "inside", "note")
 	t.say(plain, "From zero, "+zeroOf(r)+". The forecast is the last one before the event.")
-	for _, p := range inOrder(s.Phases) {
+	for _, p := range inOrder(phasesIn(r, nodes)) {
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
-			note = clientsOf(r, wholeRecord(r), 0).text()
+			note = clientsOf(r, wholeRecord(r), 0).text("")
 		}
 		t.row(p.Name, p.Subject, between(p.First), between(p.Predicted), observed(p), inside(p), note)
 	}
@@ -66,10 +62,7 @@ func skewOf(s *record.Summary) section {
 	maps.Copy(nodes, s.Skew)
 	maps.Copy(nodes, s.SkewStart)
 	pods := func(m map[string]int, node string) string {
-		if len(m) == 0 {
-			return none
-		}
-		return itoa(m[node])
+		return given(len(m), func(int) string { return itoa(m[node]) })
 	}
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
 		t.row(node, pods(s.SkewStart, node), pods(s.Skew, node))
@@ -97,7 +90,7 @@ func machinesOf(s *record.Summary) section {
 func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	for _, b := range s.Blind {
-		text := fmt.Sprintf("For %s (%s – %s): %s", seconds(max(b.To-b.From, 0)), offset(b.From), offset(b.To), b.Why)
+		text := fmt.Sprintf("For %s (%s – %s): %s", seconds(max(apart(b.From, b.To), 0)), offset(b.From), offset(b.To), b.Why)
 		t.Items = append(t.Items, cell{clean(text + map[bool]string{true: ", and sent no requests"}[b.StoodStill] + "."), warning})
 	}
 	t.say(warning, "The times of events in them come only from their sources.")

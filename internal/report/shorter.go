@@ -13,11 +13,15 @@ import (
 	"lightsout/internal/view"
 )
 
-// shorterOf lists changes that would have shortened a recorded outage, with a forecast for each
-// change beside the observation. Its Brief has the first ones.
-func shorterOf(r *record.Record, c *causes, all []Facts) section {
-	t := section{ID: "shorter", Title: "Changes that would have shortened it"}.columns("change", "then", "#forecast", "#observed")
-	if r.Summary == nil || len(all) == 0 || r.Summary.Unplanned == nil && len(all[0].Workloads) == 0 {
+// shorterOf lists changes that would have shortened outage number i, with a forecast for each
+// change beside the observation. Its Brief has the first ones. The causes are those of the outage alone.
+func shorterOf(r *record.Record, c *causes, i int) section {
+	f := &c.all[i]
+	t := section{ID: strings.TrimSuffix(fmt.Sprintf("shorter-%d", i), "-0"), Title: "Changes that would have shortened it"}.columns("change", "then", "#forecast", "#observed")
+	if len(c.all) > 1 {
+		t.Title += ": the outage of " + instant(r, f.From)
+	}
+	if r.Summary == nil || r.Summary.Unplanned == nil && len(f.Workloads) == 0 {
 		return t
 	}
 	helps, brief := map[string]string{}, []string(nil) // the first change for each workload, and all of them
@@ -31,10 +35,10 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		return change
 	}
 	at := func(phase string) (float64, bool) { return lastSeen(c.phases, phase) }
-	worst := all[0].Workloads // its pods that stayed can receive the requests that the lost ones receive no more
+	worst := f.Workloads // its pods that stayed can receive the requests that the lost ones receive no more
 	add := func(change, then string, forecast, observed float64, whom ...string) {
 		if observed-forecast >= 1 {
-			t.row(help(change, whom...), then, offset(max(forecast, 0)), offset(observed))
+			t.row(help(change+f.gain(r, observed, apart(forecast, observed), whom), whom...), then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
 	movable := slices.DeleteFunc(slices.Clone(worst), func(w Workload) bool { return w.fated(stays) })
@@ -45,7 +49,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		}
 	}
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && (severityUnknown(r) || all[0].Clients.Failed+all[0].Clients.Hung > 0) && slices.ContainsFunc(worst, func(w Workload) bool { return w.Lowest > 0 }) {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && (severityUnknown(r) || f.Clients.Failed+f.Clients.Hung > 0) && slices.ContainsFunc(worst, func(w Workload) bool { return w.Lowest > 0 }) {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out, "clients")
 	}
 	tainted, marked := at(view.PhaseTainted)
@@ -57,8 +61,8 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	if taint := c.taint(); marked && deleted && moved && taint != "" && len(c.replaced()) > 0 {
 		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced, c.replaced()...)
 	}
-	for _, w := range all[0].Workloads {
-		n, ready := c.awaiting(&w, all[0].pods)
+	for _, w := range worst {
+		n, ready := c.awaiting(&w, f.pods)
 		short, change := cluster.Lacks(w.reported), "keep room for %s of %s (%s) on other nodes"
 		switch {
 		case cluster.RulesBlock(w.reported):
@@ -76,12 +80,12 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 			add(change, then, evicted+restored-*ready.Observed, restored, name)
 		}
 	}
-	for _, fate := range []string{hangs, kept, awaits, stays} {
+	for _, fate := range []string{hangs, kept, awaits, multiAttach, stays} {
 		if names := withFate(worst, fate); len(names) > 0 {
 			t.Items = append(t.Items, cell{Text: text.Capital(help(fmt.Sprintf(advices[fate], text.List(few(names, "more")))+map[string]string{kept: c.room(worst)}[fate], names...)) + "."})
 		}
 	}
-	nodes := slices.DeleteFunc(slices.Clone(all[0].Nodes), func(n NodeFacts) bool { // shut down without a drain
+	nodes := slices.DeleteFunc(slices.Clone(f.Nodes), func(n NodeFacts) bool { // shut down without a drain
 		return n.Cause != causeShutdown || n.drained.Before(n.From) || c.shutdowns[n.Node]
 	})
 	if len(nodes) > 0 && len(movable) > 0 && movable[0].lost() > 0 {
@@ -102,6 +106,21 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	}
 	t.Brief = joined(brief[:min(len(brief), briefMost)]...)
 	return t
+}
+
+// gain is what a change makes of the time for which pods of the first of the workloads that it helps were missing, or
+// requests failed, if it moves something observed so many seconds forward; empty: unknown.
+func (f *Facts) gain(r *record.Record, observed, less float64, whom []string) string {
+	x := &f.Clients
+	what, least, was, known := "requests fail", x.least(), x.ErrorTime, len(x.Windows) == 1 && observed <= x.Windows[0].To
+	if i := slices.IndexFunc(f.Workloads, func(w Workload) bool { return slices.Contains(whom, clean(w.Key.String())) }); i >= 0 {
+		what, least = "pods"+f.Workloads[i].of()+" are missing", f.Workloads[i].least()
+		was, known = f.Workloads[i].lasted(r)
+	}
+	if !known || was < less {
+		return ""
+	}
+	return " (" + what + " for " + least + seconds(was-less) + " instead of " + least + seconds(was) + ")"
 }
 
 // briefMost is the largest number of changes in a Brief.
@@ -144,8 +163,10 @@ func availableOf(workloads []string) string {
 var advices = map[string]string{
 	hangs: "new pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
 		cluster.TaintOutOfService + ": unless their volumes keep them on it",
-	kept:   "with shorter tolerationSeconds for its taints, new pods of %s come before the node is back",
-	stays:  "the volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down",
+	kept:  "with shorter tolerationSeconds for its taints, new pods of %s come before the node is back",
+	stays: "the volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down",
+	multiAttach: "a volume of %s stays attached to a silent node while the old pod hangs there: a drain before, or the taint " +
+		cluster.TaintOutOfService + " on a node whose machine is certainly off, frees it at once",
 	awaits: "with shorter tolerationSeconds for its taints, new pods of %s come sooner: by how much was not seen, as the record ended before",
 }
 

@@ -69,10 +69,13 @@ func between(p *[2]float64) string {
 	return given(p, func(p *[2]float64) string { return window(p[0], p[1]) })
 }
 
-// seconds writes a length of time in seconds, with a tenth below 100.
+// seconds writes a length of time: in seconds, with a tenth below 100, or from two minutes on in minutes.
 func seconds(s float64) string {
 	s = math.Round(s*10) / 10 // as offset
-	if math.Abs(s) >= 100 || s == math.Trunc(s) {
+	switch {
+	case s >= 120 && s < 1e9:
+		return text.Span(time.Duration(math.Round(s)) * time.Second)
+	case math.Abs(s) >= 100 || s == math.Trunc(s):
 		return fmt.Sprintf("%.0f s", s)
 	}
 	return fmt.Sprintf("%.1f s", s)

@@ -30,7 +30,7 @@ func TestReportsFollowTheSummaryInWhatWasInside(t *testing.T) {
 		inside, compared, pictured string
 		tone                       tone
 	}{
-		"hidden":                          {view.Phase{Observed: p(62), HiddenFrom: p(50)}, "unknown", "62.0 unknown if in 47.5–58.0", "observed T+01:02.0 or before", plain},
+		"hidden":                          {view.Phase{Observed: p(62), HiddenFrom: p(50)}, "not observed", "62.0 not observed if in 47.5–58.0", "observed T+01:02.0 or before", warning},
 		"hidden, and inside all the same": {view.Phase{Observed: p(57), HiddenFrom: p(50), Inside: yes(true)}, "yes", "57.0 in 47.5–58.0", "observed T+00:57.0, inside", good},
 		"by its source":                   {view.Phase{Observed: p(47), Source: p(47), Inside: yes(true)}, "yes", "47.0 in 47.5–58.0", "observed T+00:47.0, inside", good},
 		"late":                            {view.Phase{Observed: p(62), Source: p(61), Inside: yes(false)}, "no, 4.0 s late", "62.0 OUT 47.5–58.0", "observed T+01:02.0, 4.0 s late", bad},

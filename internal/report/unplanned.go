@@ -74,10 +74,10 @@ func again(signs []view.Event) string {
 	return ""
 }
 
-// signsBeside describes the signs that are not about nodes, each kind once. told: those of requests
-// and pods are in a sentence about nodes. placed is when pods found nodes, if they did.
+// signsBeside describes the signs that are not about nodes, each kind once. told: those of requests,
+// pods and the API server are in other sentences. placed is when pods found nodes, if they did.
 func signsBeside(r *record.Record, told bool, placed time.Time) (out []string) {
-	seen := map[view.Sign]bool{view.SignRequests: told, view.SignPending: told}
+	seen := map[view.Sign]bool{view.SignRequests: told, view.SignPending: told, view.SignAPI: told}
 	for _, e := range SignsIn(r) {
 		if seen[e.Sign] {
 			continue
@@ -95,12 +95,27 @@ func signsBeside(r *record.Record, told bool, placed time.Time) (out []string) {
 	return out
 }
 
+// unknownIn describes when the API server did not answer while nodes were down, and what is known of that time.
+func unknownIn(r *record.Record, all []Facts) string {
+	var said []string
+	known := ": what the cluster did then is known only from what it reported afterwards"
+	for _, s := range slices.CompactFunc(apiLost(r), func(a, b interval) bool { return a.to.Equal(b.to) }) {
+		if slices.ContainsFunc(all, func(f Facts) bool { return len(f.Nodes) > 0 && f.meets(s) }) {
+			said = append(said, apiSilence(s))
+		}
+		if s.to.IsZero() {
+			known = ": what the cluster did then is unknown"
+		}
+	}
+	return strings.TrimPrefix(text.Capital(strings.Join(said, "; "))+known, known)
+}
+
 // apiSilence describes a time in which the API server did not answer.
 func apiSilence(s interval) string {
 	if s.to.IsZero() {
 		return view.SignAPI.Clause("") + " " + clock(s.from) + " UTC"
 	}
-	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from)) + " from " + clock(s.from) + " UTC"
+	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from).Seconds()) + " from " + clock(s.from) + " UTC"
 }
 
 // severity is the word for a recorded outage, in the place of a verdict, with what it means; empty: why it is unknown.
@@ -142,7 +157,7 @@ func signsOf(r *record.Record) section {
 	s := r.Summary
 	t := section{ID: "signs", Title: "How the recorder noticed it"}.columns("sign", "#at", "#noticed", "#after")
 	for _, x := range s.Unplanned.Signs {
-		t.row(x.Kind.LastGood(x.Subject), offset(x.At.Sub(s.Zero).Seconds()), offset(x.Noticed.Sub(s.Zero).Seconds()), seconds(x.Noticed.Sub(x.At).Seconds()))
+		t.row(x.Kind.LastGood(x.Subject), offset(x.At.Sub(s.Zero).Seconds()), offset(x.Noticed.Sub(s.Zero).Seconds()), seconds(lasts(r, x.At, x.Noticed)))
 	}
 	t.Items = text.Each(s.Unplanned.Unseen, func(u string) cell { return cell{clean("Not seen: " + u + "."), warning} })
 	return t

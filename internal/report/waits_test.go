@@ -92,6 +92,22 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 	}
 }
 
+// What the tables tell of a node has one time, and the lengths are those of the offsets.
+func TestATimeIsTheSameInEveryTable(t *testing.T) {
+	r := bare()
+	asks(r, "a", 0.04, power.ActionOff, power.StageSending)
+	down(r, "a", outage.SpanOff, 2, 50)
+	down(r, "a", outage.SpanNotReady, 5.06, 60.04)
+	sees(r, view.PhaseOff, "a", 3.2) // by a later poll
+	sees(r, view.PhaseReady, "a", 60.06)
+	all := factsOf(r)
+	nodes, phases := rowsOf(nodesTable(r, all)), rowsOf(phasesOf(r, nodesIn(all)))
+	if nodes != "a|power cut by lightsout|T+00:00.0|T+00:02.0|T+00:05.1|T+01:00.0|60 s" || phases != "off|a|T+00:02.0\nready|a|T+01:00.0" ||
+		!strings.Contains(rowsOf(kube(r)), "T+00:05.1|marks a NotReady|5.1 s after the request") {
+		t.Errorf("%s\n%s\n%s", nodes, phases, rowsOf(kube(r)))
+	}
+}
+
 // Nodes with different reasons, or that waited for different things, have rows of their own.
 func TestARowHasOneReason(t *testing.T) {
 	r := bare()
@@ -141,7 +157,7 @@ func TestPodsThatWaitedForANodeToReturn(t *testing.T) {
 		if got := rowsOf(kubernetesOf(r, causes)); !strings.Contains(got, "|"+c.why) || !strings.Contains(got, "marks k8s3 NotReady") {
 			t.Errorf("%s: %s", name, got)
 		}
-		if got := rowsOf(shorterOf(r, causes, all)); strings.Contains(got, "to 0|") != (c.then != "") || !strings.Contains(got, c.then) {
+		if got := rowsOf(shorterOf(r, causes, 0)); strings.Contains(got, " to 0") != (c.then != "") || !strings.Contains(got, c.then) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -184,7 +200,7 @@ func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
 		if pods := rowsOf(podsTable(r, all)); name == "one placed at once" && !strings.Contains(pods, "|2, 1 of them until T+06:4") {
 			t.Errorf("%s: %s", name, pods)
 		}
-		got := rowsOf(shorterOf(r, causesOf(r, all), all))
+		got := rowsOf(shorterOf(r, causesOf(r, all), 0))
 		if (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}

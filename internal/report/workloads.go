@@ -127,7 +127,7 @@ func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref][]reading) (out []Workload) {
 	blind := unseenIn(r)
 	hidden := slices.ContainsFunc(blind, func(s interval) bool {
-		return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From) && s.to.Sub(s.from) > hiddenLeast)
+		return f.meets(s) && (s.to.IsZero() || s.to.Sub(s.from) > hiddenLeast)
 	})
 	for k, list := range readings {
 		w := Workload{Ref: k, Hidden: hidden}

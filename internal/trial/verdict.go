@@ -82,7 +82,7 @@ func shortcomings(p *plan.Plan, sum *record.Summary) (failed, open []string) {
 		switch text := fmt.Sprintf("%s: wanted %s, got %s", x.Name, x.Want, x.Got); {
 		case x.OK:
 		case x.Unobserved:
-			open = append(open, "not judged: "+text)
+			open = append(open, "not observed: "+text)
 		default:
 			failed = append(failed, text)
 		}
