@@ -37,7 +37,7 @@ func opening(r *record.Record, c *causes) (out []string) {
 	for i := range all[:min(len(all), outagesMost)] {
 		f, c := &all[i], c.in(i)
 		add("", whatOf(r, f), f.Clients.text(of), beforeOf(f), podsOf(r, f))
-		if f.Clients.Sent+f.Clients.Failed > 0 {
+		if f.Clients.Sent+f.Clients.Failed > 0 && f.Clients.Known != KnownNever {
 			of, target = "", ""
 		}
 		add("Why requests failed for so long: ", c.errors(f))
