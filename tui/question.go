@@ -55,11 +55,11 @@ func (d *questionDialog) title() string {
 
 // lines are the question's lines; of a refusal the reasons come first.
 func (d *questionDialog) lines() []view.Line {
+	lines := view.Few(d.q.Lines)
 	if !d.q.Refused {
-		return d.q.Lines
+		return lines
 	}
 	other := func(l view.Line) int { return btoi(l.Level != view.Bad) }
-	lines := slices.Clone(d.q.Lines)
 	slices.SortStableFunc(lines, func(a, b view.Line) int { return other(a) - other(b) })
 	if i := slices.IndexFunc(lines, func(l view.Line) bool { return other(l) > 0 }); i > 0 {
 		lines = slices.Insert(lines, i, view.Line{})

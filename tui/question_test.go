@@ -314,3 +314,17 @@ func TestAChangedQuestionIsReadAgain(t *testing.T) {
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 }
+
+// A dialog has few names in a line, and few lines of a kind in a row; printed questions have all.
+func TestADialogNamesFewOfManyThings(t *testing.T) {
+	q := &view.Question{Lines: []view.Line{{Text: "a, b, c, d, e", Short: "a, b, 3 more"}}}
+	for _, of := range []string{"", "deployments"} {
+		for i := range 11 {
+			q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprint(of, i), Of: of})
+		}
+	}
+	got := (&questionDialog{q: q}).lines()
+	if last := got[len(got)-1]; len(got) != 1+11+9 || got[0].Text != "a, b, 3 more" || got[19].Text != "deployments7" || last.Text != "and 3 more deployments" || last.Level != view.Warning {
+		t.Errorf("%d lines: %+v", len(got), got)
+	}
+}

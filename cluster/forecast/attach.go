@@ -24,11 +24,8 @@ var detaching = fmt.Sprintf("it detaches when the node returns, %s after somebod
 // attachLines name the replacements that wait for a volume, and what frees it.
 func attachLines(o *place.Outcome) (out []Line) {
 	waiting := slices.DeleteFunc(slices.Clone(o.Workloads), func(w place.Workload) bool { return len(w.Attached) == 0 })
-	for _, w := range waiting[:min(len(waiting), placesShown)] {
-		out = append(out, Line{Text: text.Clean(fmt.Sprintf("%s: %s in ContainerCreating: %s", w.Key, waits(w.Stuck), Attached(w.Attached)), 400), Warn: true})
-	}
-	if n := len(waiting) - placesShown; n > 0 {
-		out = append(out, Line{Text: fmt.Sprintf("and %d more workloads wait for volumes", n), Warn: true})
+	for _, w := range waiting {
+		out = append(out, Line{Text: text.Clean(fmt.Sprintf("%s: %s in ContainerCreating: %s", w.Key, waits(w.Stuck), Attached(w.Attached)), 400), Of: "workloads that wait for volumes", Warn: true})
 	}
 	if len(waiting) > 0 {
 		out = append(out, Line{Text: "volume of a lost node: " + detaching + "; a drain before detaches it", Warn: true})
@@ -43,11 +40,7 @@ func BoundTo(s *cluster.Snapshot, p *cluster.Pod) string { return place.BoundTo(
 // Attached states which volumes stay attached to which nodes.
 func Attached(all []place.Attachment) string {
 	parts := text.Each(all, func(a place.Attachment) string { return "volume " + a.Volume + " stays attached to " + a.Node })
-	const most = 3
-	if n := len(parts) - most; n > 0 {
-		parts = append(parts[:most], fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(text.Few(parts, namesShown, "more"), ", ")
 }
 
 func waits(n place.Range) string {

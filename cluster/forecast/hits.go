@@ -36,8 +36,6 @@ type Hits struct {
 	// LocalData are the pods with an emptyDir that a drain evicts: their contents go with
 	// them.
 	LocalData []cluster.Key
-	// All: the lines name every object, as nobody reads them in a dialog.
-	All bool
 	// BlockingsUnknown is why lightsout cannot tell whether a disruption budget blocks the drain; empty if it can.
 	BlockingsUnknown string
 

@@ -3,6 +3,7 @@ package forecast
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,12 +15,22 @@ import (
 // Line is one sentence of a forecast.
 type Line struct {
 	Text string
+	// Short is Text with few names, if it may have many; Of is what the line describes one of many of, as "deployments".
+	Short, Of string
 	// Warn: it is something to think about before saying yes.
 	Warn bool
 }
 
-// impactsShown bounds the deployments that are named.
-const impactsShown = 8
+// namesShown is how many names stand in a sentence that has room for few.
+const namesShown = 3
+
+// naming is a line of lists, with all their names and with few.
+func naming(between string, lists ...[]string) Line {
+	say := func(most int) string {
+		return strings.Join(text.Each(lists, func(names []string) string { return strings.Join(text.Few(names, most, "more"), ", ") }), between)
+	}
+	return Line{Text: say(math.MaxInt), Short: say(namesShown)}
+}
 
 // Lines describes the impact of the outage, without its sum.
 func (h Hits) Lines() (out []Line) {
@@ -32,11 +43,8 @@ func (h Hits) Lines() (out []Line) {
 	case h.Unwatched > 0:
 		out = append(out, Line{Text: text.Count(h.Unwatched, "pod", "pods") + " of namespaces that lightsout does not watch " + text.Noun(h.Unwatched, "stops", "stop") + " too", Warn: true})
 	}
-	for i, d := range h.Deployments {
-		if i == impactsShown && !h.All {
-			return append(out, Line{Text: fmt.Sprintf("and %d more deployments", len(h.Deployments)-impactsShown)})
-		}
-		l := Line{Text: fmt.Sprintf("%s: %d → %d available", d.Key, d.AvailableBefore, d.AvailableAfter)}
+	for _, d := range h.Deployments {
+		l := Line{Text: fmt.Sprintf("%s: %d → %d available", d.Key, d.AvailableBefore, d.AvailableAfter), Of: "deployments"}
 		if d.already() {
 			l.Text = fmt.Sprintf("%s: already %d of %d available", d.Key, d.AvailableBefore, d.Wanted)
 		}
@@ -101,35 +109,26 @@ func (h Hits) Room() Line {
 	return Line{Text: fmt.Sprintf("all %v replacements fit on the nodes left", o.Moving)}
 }
 
-// placesShown is the largest number of workloads that placeLines names.
-const placesShown = 4
-
 // placeLines name the pods that get no node, with the scheduler's own reasons, and list
 // the other consequences of the placement.
 func (h Hits) placeLines() (out []Line) {
 	o := h.Place
-	if n := len(h.Already); n > 3 {
-		out = append(out, Line{Text: fmt.Sprintf("%d other nodes count as down already: their pods need a place as well", n)})
-	} else if n > 0 {
-		out = append(out, Line{Text: text.List(h.Already) + text.Noun(n, " counts as down already: its pods need", " count as down already: their pods need") + " a place as well"})
+	if n := len(h.Already); n > 0 {
+		out = append(out, Line{Text: text.List(text.Few(h.Already, namesShown, "more")) + text.Noun(n, " counts as down already: its pods need", " count as down already: their pods need") + " a place as well"})
 	}
 	warn := func(format string, args ...any) {
 		out = append(out, Line{Text: text.Clean(fmt.Sprintf(format, args...), 400), Warn: true})
 	}
-	named, by := 0, map[string][]string{} // by reason
+	by := map[string][]string{} // by reason
 	for _, w := range o.Workloads {
-		if w.Homeless().High == 0 {
-			continue
-		}
-		if named++; named <= placesShown || h.All {
+		if w.Homeless().High > 0 {
 			by[w.Reasons[0]] = append(by[w.Reasons[0]], fmt.Sprintf("%s%s: %s", w.Key, w.Already(), ranged(w.Homeless())))
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(by)) {
-		out = append(out, Line{Text: text.Clean(strings.Join(by[why], ", "), 4000) + " Pending: " + text.Clean(why, 300), Warn: true})
-	}
-	if named > placesShown && !h.All {
-		warn("and %d more workloads have Pending pods", named-placesShown)
+		l := naming(" Pending: ", by[why], []string{text.Clean(why, 300)})
+		l.Of, l.Warn = "reasons for Pending pods", true
+		out = append(out, l)
 	}
 	out = append(out, attachLines(o)...)
 	if o.Missing.High > 0 && o.Homeless().High > 0 {
@@ -244,14 +243,9 @@ func (f *Forecast) WontLines(h Hits) []Line {
 	return out
 }
 
-// some gives the first three of a list.
+// some names few of a list.
 func some(list []cluster.Key) string {
-	const most = 3
-	out := strings.Join(text.Each(list[:min(len(list), most)], cluster.Key.String), ", ")
-	if n := len(list) - most; n > 0 {
-		out += fmt.Sprintf(" and %d more", n)
-	}
-	return out
+	return text.List(text.Few(text.Each(list, cluster.Key.String), namesShown, "more"))
 }
 
 // ZoneRule describes in one sentence how the zone rule changes evictions; empty when it

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"lightsout/cluster"
 	"lightsout/cluster/place"
@@ -18,21 +17,22 @@ func (f *Forecast) Sum(h Hits) Line {
 	if h.Unread != "" {
 		return Line{Text: h.Unread + " · " + left, Warn: true}
 	}
-	var parts []string
+	parts := h.short()
 	if n := h.Place.Homeless(); n.High > 0 {
-		parts = append(parts, ranged(n)+text.Noun(n.High, " gets no node", " get no node"))
+		parts = slices.Insert(parts, 0, []string{ranged(n) + text.Noun(n.High, " gets no node", " get no node")})
 	}
-	parts = append(parts, h.short()...)
-	bad, goes := len(parts)+len(h.Place.Blockings) > 0, text.Count(h.Pods, "pod stops", "pods stop")
+	goes := text.Count(h.Pods, "pod stops", "pods stop")
 	if len(f.drained) > 0 {
 		goes = text.Count(h.Pods, "pod is evicted", "pods are evicted")
 	}
-	return Line{Text: strings.Join(append(parts, goes, left), " · "), Warn: bad}
+	l := naming(" · ", append(parts, []string{goes}, []string{left})...)
+	l.Warn = len(parts)+len(h.Place.Blockings) > 0
+	return l
 }
 
 // short names the workloads that lack pods for good, and the deployments that fall further, below their minimum,
 // until their pods are replaced.
-func (h Hits) short() (out []string) {
+func (h Hits) short() [][]string {
 	lasting := slices.DeleteFunc(slices.Clone(h.Place.Workloads), func(w place.Workload) bool { return !w.Lacks() })
 	var passing []place.Workload
 	for _, d := range h.Deployments {
@@ -40,40 +40,30 @@ func (h Hits) short() (out []string) {
 			passing = append(passing, place.Workload{Key: d.Key, After: place.Range{Low: d.AvailableAfter, High: d.AvailableAfter}, Wanted: d.Wanted})
 		}
 	}
-	return append(h.shares("lasting: ", lasting), h.shares("until replaced: ", passing)...)
+	return slices.DeleteFunc([][]string{h.shares("lasting: ", lasting), h.shares("until replaced: ", passing)}, func(n []string) bool { return n == nil })
 }
-
-// sharesShown bounds the workloads that a sum names.
-const sharesShown = 3
 
 // shares lists what workloads have left, the smallest share first: "lasting: model 0/3", with the namespace if
 // another one that the outage hits has the name. It is empty if there are none.
-func (h Hits) shares(title string, all []place.Workload) (out []string) {
+func (h Hits) shares(title string, all []place.Workload) (names []string) {
 	slices.SortStableFunc(all, func(a, b place.Workload) int {
 		return cmp.Compare(a.After.Low*max(b.Wanted, 1), b.After.Low*max(a.Wanted, 1))
 	})
-	for i, w := range all {
-		if i == sharesShown && i < len(all)-1 && !h.All {
-			out = append(out, fmt.Sprintf("%d more", len(all)-i))
-			break
-		}
+	for _, w := range all {
 		name := w.Name
 		if slices.ContainsFunc(h.Place.Workloads, func(x place.Workload) bool { return x.Name == name && x.Namespace != w.Namespace }) {
 			name = w.Key.String()
 		}
-		out = append(out, fmt.Sprintf("%s %v/%d", name, w.After, w.Wanted))
+		names, title = append(names, fmt.Sprintf("%s%s %v/%d", title, name, w.After, w.Wanted)), ""
 	}
-	if len(out) == 0 {
-		return nil
-	}
-	return []string{title + strings.Join(out, ", ")}
+	return names
 }
 
 // BudgetLines name the disruption budgets that the outage breaks, or that block the drain, and the data that the
 // drain deletes.
 func (h Hits) BudgetLines() (out []Line) {
 	say := func(format string, args ...any) {
-		out = append(out, Line{Text: fmt.Sprintf(format, args...), Warn: true})
+		out = append(out, Line{Text: fmt.Sprintf(format, args...), Of: "budgets", Warn: true})
 	}
 	if h.BlockingsUnknown != "" {
 		say("whether a disruption budget blocks the drain is unknown: %s", h.BlockingsUnknown)
@@ -88,11 +78,8 @@ func (h Hits) BudgetLines() (out []Line) {
 		}
 		say("budget %s will block the drain: it allows %d of %d evictions, and their replacements find no node", b.Key, b.Evicted, b.Evicted+len(b.Pods))
 	}
-	if n := len(out) - impactsShown; n > 0 && !h.All {
-		out = append(out[:impactsShown], Line{Text: fmt.Sprintf("and %d more budgets", n), Warn: true})
-	}
 	if n := len(h.LocalData); n > 0 {
-		say("draining deletes the emptyDir data of %s: %s", text.Count(n, "pod", "pods"), some(h.LocalData))
+		out = append(out, Line{Text: fmt.Sprintf("draining deletes the emptyDir data of %s: %s", text.Count(n, "pod", "pods"), some(h.LocalData)), Warn: true})
 	}
 	return out
 }

@@ -139,7 +139,7 @@ func shownPace(cfg *config.Config) string {
 func (a *app) newSession(access *cluster.Config, questions *session.Questions, narrowed string) (err error) {
 	cfg := a.config
 	opt := session.Options{
-		Cluster: access.Context, Via: a.ssh.Via(), ReadOnly: a.opt.readOnly, DryRun: a.opt.dryRun, Production: production(cfg, access), Drawn: a.drawn,
+		Cluster: access.Context, Via: a.ssh.Via(), ReadOnly: a.opt.readOnly, DryRun: a.opt.dryRun, Production: production(cfg, access),
 		RecordWriter: a.writer, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: cfg.Guards.Limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },

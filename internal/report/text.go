@@ -45,11 +45,7 @@ const fewNames = 4
 
 // few are names in order, each once; of many the first, and how many more there are.
 func few(names []string, more string) []string {
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	if n := len(names) - fewNames; n > 1 {
-		names = append(names[:fewNames], fmt.Sprintf("%d %s", n, more))
-	}
-	return names
+	return text.Few(slices.Compact(slices.Sorted(slices.Values(names))), fewNames, more)
 }
 
 // offset writes seconds from zero as T+mm:ss.s, or T+h:mm:ss.s.

@@ -162,7 +162,7 @@ func (c Controls) Outlook(nodes []string) []string {
 	f := forecast.Outage(c.s.snapshot, nodes, c.Down(), c.s.now())
 	h := f.Hits()
 	lines := slices.Concat([]forecast.Line{f.Sum(h)}, h.BudgetLines(), h.Lines(), f.FollowLines(h), f.WontLines(h))
-	return text.Each(lines, func(l forecast.Line) string { return l.Text })
+	return text.Each(view.Few(viewLines(lines)), func(l view.Line) string { return l.Text })
 }
 
 // Machine returns the last known state of a node's machine.

@@ -220,13 +220,8 @@ func (n *nodeDrain) question(by drainer) view.Question {
 	if n.progress.Waiting != "" {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: n.progress.Waiting})
 	}
-	const most = 6
-	pods := n.progress.HeldPods()
-	for _, k := range pods[:min(len(pods), most)] {
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: n.progress.Held[k]})
-	}
-	if more := len(pods) - most; more > 0 {
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", more)})
+	for _, k := range n.progress.HeldPods() {
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: n.progress.Held[k], Of: "pods"})
 	}
 	q.Lines = append(q.Lines, view.Line{Text: "Keep waiting: s on " + n.node + " asks again; lightsout asks by itself after " + text.Span(heldAgain) + "."}, view.Line{Text: undone})
 	return q

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 		foresee := func(of func(*cluster.Snapshot, []string, []string, time.Time) *forecast.Forecast) (view.Line, []part) {
 			f := of(s.WithCordoned(p.Assumed.Cordoned, true), p.Nodes, p.Down, w.now()).After(p.Assumed.Drained)
 			h := f.Hits().Off()
-			h.All, h.ReadyWorkersLeft = !w.opt.Drawn, p.Left+p.Awaited // the guard knows of machines that are off before the API server
+			h.ReadyWorkersLeft = p.Left + p.Awaited // the guard knows of machines that are off before the API server
 			return forecastParts(f, h)
 		}
 		sum, more := foresee(forecast.Outage)
@@ -42,7 +43,7 @@ func (w *switching) question(p power.Question, also ...view.Line) view.Question 
 			if drains {
 				sum, more = drained, append(rest, part{"", []view.Line{{Text: drainCourse + " Then it shuts the machines down."}}})
 			} else {
-				drained.Text = "if drained first: " + drained.Text
+				drained.Text, drained.Short = "if drained first: "+drained.Text, "if drained first: "+cmp.Or(drained.Short, drained.Text)
 				more = append(more, part{drainFirst + ":", append([]view.Line{drained}, rest[0].lines...)})
 			}
 		}
@@ -174,7 +175,7 @@ func (r *drains) drainLines(nodes []string) []view.Line {
 
 func viewLines(lines []forecast.Line) (out []view.Line) {
 	for _, l := range lines {
-		v := view.Line{Text: l.Text}
+		v := view.Line{Text: l.Text, Short: l.Short, Of: l.Of}
 		if l.Warn {
 			v.Level = view.Warning
 		}

@@ -38,8 +38,6 @@ type Options struct {
 	// ReadOnly hides switching; DryRun does everything but the switching;
 	// Production asks for the cluster's name before switching off.
 	ReadOnly, DryRun, Production bool
-	// Drawn: questions are dialogs on a screen, with few names; otherwise printed lines, with all.
-	Drawn bool
 
 	RecordWriter *RecordWriter
 	Questions    *Questions

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,14 @@ func List(words []string) string {
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// Few are the first words of many, and how many more there are: "a", "b", "3 more". It leaves out more than one.
+func Few(words []string, most int, more string) []string {
+	if n := len(words) - most; n > 1 {
+		return append(slices.Clone(words[:most]), fmt.Sprintf("%d %s", n, more))
+	}
+	return words
 }
 
 // Capital begins a sentence: its first letter, in ASCII, becomes a capital.

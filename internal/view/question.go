@@ -1,5 +1,10 @@
 package view
 
+import (
+	"cmp"
+	"fmt"
+)
+
 // Question is a question to the operator. An Answer with its ID answers it. Records
 // leave answers out: the timeline has the actions.
 type Question struct {
@@ -47,6 +52,10 @@ const (
 type Line struct {
 	Level Level  `json:"level,omitzero"`
 	Text  string `json:"text"`
+	// Short is Text with few names, if it may have many; Of is what the line describes one of many of, as "deployments".
+	// Records have all lines in full.
+	Short string `json:"-"`
+	Of    string `json:"-"`
 	// Heading: the lines up to the next heading belong to it.
 	Heading bool `json:"heading,omitzero"`
 	// Subject: the line names machines that the answer is about. The screen takes no choice but
@@ -54,6 +63,26 @@ type Line struct {
 	Subject bool `json:"-"`
 	// Command is the command that Text names, to be copied; empty if it names none.
 	Command string `json:"-"`
+}
+
+// few is how many lines in a row that describe things of one kind have room beside others.
+const few = 8
+
+// Few are the lines for a reader with little room: with few names in each, and few of a kind.
+func Few(lines []Line) (out []Line) {
+	row := 0
+	for i, l := range lines {
+		l.Text = cmp.Or(l.Short, l.Text)
+		if row++; l.Of == "" || i == 0 || l.Of != lines[i-1].Of {
+			row = 1
+		}
+		if row > few {
+			l = Line{Level: l.Level, Text: fmt.Sprintf("and %d more %s", row-few, l.Of)}
+			out = out[:len(out)-min(1, row-few-1)]
+		}
+		out = append(out, l)
+	}
+	return out
 }
 
 // Choice is one way to answer.
