@@ -298,7 +298,7 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 	if r.full() == "secrets" {
 		hideValues(o)
 	}
-	data, _ := yaml.Marshal(o) // it came from JSON
+	data, err := yaml.Marshal(o)
 	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
 	if len(lines) > yamlLines {
 		lines = append(lines[:yamlLines], fmt.Sprintf("# %d more lines", len(lines)-yamlLines))
@@ -306,7 +306,7 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 	for i, l := range lines {
 		lines[i] = text.Cells(l)
 	}
-	return lines, nil
+	return lines, err
 }
 
 // hideValues hides everything of a Secret but its names, keys and type: its annotations may

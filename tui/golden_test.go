@@ -150,7 +150,7 @@ func checkWidths(t testing.TB, m *Model, w, h int) {
 }
 
 func TestASignHasOneMeaning(t *testing.T) {
-	for name, th := range map[string]*theme{"unicode": unicodeTheme(), "ascii": asciiTheme()} {
+	for name, th := range map[string]*theme{"unicode": symbols(false), "ascii": symbols(true)} {
 		rows := map[string]string{"pod ready": th.up, "pod not ready": th.down, "being deleted": th.leaving, "marked": th.mark, "the load goes here": th.aim,
 			"good": th.okSign, "mind this": th.warnSign, "bad": th.badSign, "changed": th.changed, "under way": th.underWay, "to come": th.toCome, "gone": th.dash}
 		chart := map[string]string{"capacity": th.rules[4], "ended": th.sent, "not ended": th.open, "axis": th.axis,

@@ -87,8 +87,8 @@ func nodeNext(s *scene, n *cluster.Node) cell {
 		return cell{}
 	}
 	text := "NotReady overdue"
-	switch due, ok := forecast.NotReadyAt(s.snap, n); {
-	case !ok:
+	switch due := forecast.NotReadyAt(s.snap, n); {
+	case due.IsZero():
 		return cell{}
 	case due.From.After(s.now):
 		text = "NotReady in " + age(due.From.Sub(s.now).Round(time.Second))

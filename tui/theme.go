@@ -51,10 +51,7 @@ type boxGlyphs struct {
 
 // newTheme builds what Options ask for.
 func newTheme(o Options) *theme {
-	t, c := unicodeTheme(), coloursOf(o)
-	if o.ASCII {
-		t = asciiTheme()
-	}
+	t, c := symbols(o.ASCII), coloursOf(o)
 	base := lipgloss.NewStyle()
 	bold, reverse := base.Bold(true), base.Bold(true).Reverse(true)
 	t.dim = newStyle(base.Faint(c.dim == nil).Foreground(c.dim))
@@ -98,44 +95,27 @@ func newStyle(s lipgloss.Style) style {
 	return style(on)
 }
 
-func unicodeTheme() *theme {
+// symbols are the theme without its styles, in Unicode or in ASCII.
+func symbols(ascii bool) *theme {
+	of := func(unicode, plain string) string { return map[bool]string{false: unicode, true: plain}[ascii] }
+	each := func(unicode, plain string) []string { return strings.Split(of(unicode, plain), ",") }
 	return &theme{
-		ellipsis: "…", bullet: "·", dash: "–", arrow: "→", sortedUp: "↑", sortedDown: "↓",
-		cursor: "▌", cursorOff: "▏", mark: "■", changed: "▸", aim: "◆",
-		up: "●", down: "○", leaving: "◌",
-		okSign: "✓", warnSign: "!", badSign: "✕",
-		underWay: "►", toCome: "□",
-		live: "●", connecting: "◌", rec: "●",
-		full: "█", free: "░", none: "·", tickNow: "┃", tickTarget: "┊",
-		fills: [layers]cover{layerServed: {full: "█"}, layerStalled: {full: "▓"}, layerOnDead: {full: "▚"},
-			layerQueued: {full: "▒"}, layerWaiting: {full: "░"}, layerUnknown: {full: "?"}},
-		sent: "•", open: "◦", axis: "─", noData: "┈",
-		offOnly: "╌", offNotReady: "═", notReady: "┅",
-		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
-		rules:   [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"},
-		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, lowest: "▁",
-		box: boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
-	}
-}
-
-func asciiTheme() *theme {
-	return &theme{
-		ascii:    true,
-		ellipsis: "..", bullet: "|", dash: "-", arrow: "->", sortedUp: "^", sortedDown: "v",
-		cursor: ">", cursorOff: "|", mark: "M", changed: "*", aim: "@",
-		up: "O", down: "o", leaving: "d",
-		okSign: "+", warnSign: "!", badSign: "X",
-		underWay: "/", toCome: "_",
-		live: "*", connecting: "~", rec: "*",
-		full: "#", free: ".", none: " ", tickNow: "|", tickTarget: ":",
-		fills: [layers]cover{layerServed: {full: "#"}, layerStalled: {full: "%"}, layerOnDead: {full: "&"},
-			layerQueued: {full: "Q"}, layerWaiting: {full: "W"}, layerUnknown: {full: "?"}},
-		sent: ",", open: "u", axis: "-", noData: ".",
-		offOnly: ":", offNotReady: ";", notReady: "~",
-		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
-		rules:   [8]string{"=", "=", "=", "=", "=", "=", "=", "="},
-		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"}, lowest: "_",
-		box: boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
+		ascii:    ascii,
+		ellipsis: of("…", ".."), bullet: of("·", "|"), dash: of("–", "-"), arrow: of("→", "->"), sortedUp: of("↑", "^"), sortedDown: of("↓", "v"),
+		cursor: of("▌", ">"), cursorOff: of("▏", "|"), mark: of("■", "M"), changed: of("▸", "*"), aim: of("◆", "@"),
+		up: of("●", "O"), down: of("○", "o"), leaving: of("◌", "d"),
+		okSign: of("✓", "+"), warnSign: "!", badSign: of("✕", "X"),
+		underWay: of("►", "/"), toCome: of("□", "_"),
+		live: of("●", "*"), connecting: of("◌", "~"), rec: of("●", "*"),
+		full: of("█", "#"), free: of("░", "."), none: of("·", " "), tickNow: of("┃", "|"), tickTarget: of("┊", ":"),
+		fills: [layers]cover{layerServed: {full: of("█", "#")}, layerStalled: {full: of("▓", "%")}, layerOnDead: {full: of("▚", "&")},
+			layerQueued: {full: of("▒", "Q")}, layerWaiting: {full: of("░", "W")}, layerUnknown: {full: "?"}},
+		sent: of("•", ","), open: of("◦", "u"), axis: of("─", "-"), noData: of("┈", "."),
+		offOnly: of("╌", ":"), offNotReady: of("═", ";"), notReady: of("┅", "~"),
+		playing: of("►", ">"), paused: of("▍▍", "||"), past: of("━", "="), ahead: of("─", "-"), markPast: of("┿", "|"), markAhead: of("┼", "|"),
+		rules:   [8]string(each("▁,▁,⎼,━,━,⎻,⎻,▔", "=,=,=,=,=,=,=,=")),
+		eighths: each(" ,▁,▂,▃,▄,▅,▆,▇,█", " ,.,.,:,:,+,+,#,#"), lowest: of("▁", "_"),
+		box: boxGlyphs{of("─", "-"), of("│", "|"), of("╭", "+"), of("╮", "+"), of("╰", "+"), of("╯", "+"), of("├", "+"), of("┤", "+")},
 	}
 }
 

@@ -173,7 +173,7 @@ func (f *Forecast) Staying() (nodes []string, why string) {
 			continue
 		}
 		if _, tainted := x.EvictionTaint(); !tainted || allFull(f.zones) {
-			nodes, why = append(nodes, name), cmp.Or(f.zoneRule, f.limits[x.Zone].why)
+			nodes, why = append(nodes, name), cmp.Or(f.ZoneRule, f.limits[x.Zone].why)
 		}
 	}
 	return nodes, why

@@ -219,8 +219,8 @@ func (f *Forecast) WontLines(h Hits) []Line {
 		return out
 	}
 	stopped := f.stopped()
-	if f.zoneRule != "" {
-		say(f.zoneRule)
+	if f.ZoneRule != "" {
+		say(f.ZoneRule)
 	}
 	if !stopped {
 		each(h.stateful, "will hang in Terminating and not be replaced until its node returns (StatefulSet)",
@@ -247,7 +247,3 @@ func (f *Forecast) WontLines(h Hits) []Line {
 func some(list []cluster.Key) string {
 	return text.List(text.Few(text.Each(list, cluster.Key.String), namesShown, "more"))
 }
-
-// ZoneRule describes in one sentence how the zone rule changes evictions; empty when it
-// changes nothing.
-func (f *Forecast) ZoneRule() string { return f.zoneRule }

@@ -62,9 +62,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 	for _, o := range f.Nodes {
 		n := s.Node(o.Node)
 		if n.Ready == cluster.TriTrue {
-			if it, ok := notReadyNext(s, n, now); ok {
-				items = append(items, it)
-			}
+			items = append(items, notReadyNext(s, n, now))
 			continue
 		}
 		_, tainted := n.EvictionTaint()
@@ -199,19 +197,19 @@ func (x *Next) spec(p *cluster.Pod) *corev1.PodSpec {
 	return spec
 }
 
-// notReadyNext forecasts when a silent node is marked NotReady.
-func notReadyNext(s *cluster.Snapshot, n *cluster.Node, now time.Time) (event, bool) {
-	due, ok := NotReadyAt(s, n)
-	if !ok {
-		return event{}, false
+// notReadyNext forecasts when a silent node is marked NotReady; without a text where it is unknown.
+func notReadyNext(s *cluster.Snapshot, n *cluster.Node, now time.Time) event {
+	due := NotReadyAt(s, n)
+	if due.IsZero() {
+		return event{}
 	}
 	since, _ := s.Silent(n, now)
 	last := fmt.Sprintf("(last heartbeat %s ago)", spaced(since))
 	if !due.To.After(now) {
-		return event{due.To, fmt.Sprintf("%s should have been marked NotReady %s ago %s", n.Name, spaced(now.Sub(due.To)), last)}, true
+		return event{due.To, fmt.Sprintf("%s should have been marked NotReady %s ago %s", n.Name, spaced(now.Sub(due.To)), last)}
 	}
 	seconds := func(at time.Time) int { return int(max(0, at.Sub(now)).Round(time.Second) / time.Second) }
-	return event{due.From, fmt.Sprintf("%s marked NotReady in %d–%d s %s", n.Name, seconds(due.From), seconds(due.To), last)}, true
+	return event{due.From, fmt.Sprintf("%s marked NotReady in %d–%d s %s", n.Name, seconds(due.From), seconds(due.To), last)}
 }
 
 // evictionsNext describes evictions in one sentence: the first, and how much later the

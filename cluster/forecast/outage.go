@@ -62,6 +62,8 @@ type Forecast struct {
 	// Assumed: the grace period, the monitor's period or the eviction rate
 	// could not be read.
 	Assumed bool
+	// ZoneRule describes in one sentence how the zone rule changes evictions; empty when it changes nothing.
+	ZoneRule string
 
 	once sync.Once
 	hits Hits
@@ -73,11 +75,9 @@ type Forecast struct {
 	emptied []string
 	already []*cluster.Node
 	away    map[string]bool
-	// zones is each zone's state with these nodes down, zoneRule the sentence on
-	// what that does to evictions; empty when it does nothing.
-	zones    []zone
-	zoneRule string
-	limits   map[string]*limit // by zone
+	// zones is each zone's state with these nodes down.
+	zones  []zone
+	limits map[string]*limit // by zone
 }
 
 // Node gives the forecast of one node; false when it is not in it.
@@ -131,7 +131,7 @@ func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
 		}
 	}
 	f.zones = zones(s, f.away)
-	f.zoneRule = zoneSentence(set, f.zones)
+	f.ZoneRule = zoneSentence(set, f.zones)
 	f.limits = limits(set, f.zones, slices.Concat(chosen, f.already))
 	f.Nodes = text.Each(chosen, f.node)
 	return f
@@ -219,11 +219,11 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	period := set.MonitorPeriod.Value
 	taint, tainted := n.EvictionTaint()
 	found := Interval{n.ReadySince, n.ReadySince.Add(time.Second)} // when it has been found not Ready
-	switch last, ok := lastHeartbeat(n, f.At); {
+	switch last := lastHeartbeat(n, f.At); {
 	case n.Ready != cluster.TriTrue && n.ReadySince.IsZero():
 		out.NoDetection = n.Name + " is not Ready, and the API server does not say since when, so lightsout cannot forecast its evictions"
 	case n.Ready != cluster.TriTrue: // it has been found
-	case !ok:
+	case last.IsZero():
 		out.NoDetection = "the heartbeats of " + n.Name + " can't be read, so lightsout cannot forecast its detection"
 	default:
 		found = detection(set, last).plus(-latency, latency)
@@ -291,16 +291,16 @@ func (f *Forecast) hit(n *cluster.Node, taint string) (serving, evictable int, l
 
 // lastHeartbeat is when the last heartbeat of a Ready node that loses its power
 // at at is expected to have come.
-func lastHeartbeat(n *cluster.Node, at time.Time) (Interval, bool) {
+func lastHeartbeat(n *cluster.Node, at time.Time) Interval {
 	_, last := n.Heartbeat()
 	if last.IsZero() || !n.Gone.IsZero() {
-		return Interval{}, false
+		return Interval{}
 	}
 	every := n.RenewEvery()
 	if n.Overdue || at.Before(last.Add(every+latency)) {
-		return Interval{last, last}, true
+		return Interval{last, last}
 	}
-	return Interval{at.Add(-every), at}, true
+	return Interval{at.Add(-every), at}
 }
 
 // detection is when a node is found not Ready by the rules, of which the last
@@ -311,14 +311,14 @@ func detection(set cluster.Settings, last Interval) Interval {
 }
 
 // NotReadyAt is the interval in which the control plane will mark a node NotReady if no
-// further heartbeat comes. False for a node that is not Ready already, or whose
+// further heartbeat comes. It is zero for a node that is not Ready already, or whose
 // heartbeats are unknown.
-func NotReadyAt(s *cluster.Snapshot, n *cluster.Node) (Interval, bool) {
+func NotReadyAt(s *cluster.Snapshot, n *cluster.Node) Interval {
 	_, last := n.Heartbeat()
 	if n.Ready != cluster.TriTrue || last.IsZero() || !n.Gone.IsZero() {
-		return Interval{}, false
+		return Interval{}
 	}
-	return detection(s.Settings, Interval{last, last}), true
+	return detection(s.Settings, Interval{last, last})
 }
 
 // EvictAt is when the control plane will delete the pod because of the taint of

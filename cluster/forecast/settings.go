@@ -57,14 +57,8 @@ func Settings(s *cluster.Snapshot, deployment cluster.Key) []Setting {
 
 // leaseLine uses the duration in the leases if no kubelet has reported its own.
 func leaseLine(s *cluster.Snapshot, l Setting) Setting {
-	if l.Source != cluster.Assumed {
-		return l
-	}
-	var d time.Duration
-	for _, n := range s.Nodes() {
-		d = max(d, n.LeaseDuration)
-	}
-	if d > 0 {
+	d := slices.Max(append(text.Each(s.Nodes(), func(n *cluster.Node) time.Duration { return n.LeaseDuration }), 0))
+	if l.Source == cluster.Assumed && d > 0 {
 		l = Setting{Name: l.Name, Value: seconds(d), Source: "lease"}
 	}
 	return l
@@ -74,15 +68,9 @@ func leaseLine(s *cluster.Snapshot, l Setting) Setting {
 func tolerations(all []*cluster.Pod, of func(*cluster.Pod) time.Duration) string {
 	limits := text.Each(all, func(p *cluster.Pod) time.Duration { return max(of(p), -1) })
 	slices.Sort(limits)
-	var out []string
-	for _, d := range slices.Compact(limits) {
-		if d < 0 {
-			out = append(out, "for ever")
-		} else {
-			out = append(out, seconds(d))
-		}
-	}
-	return text.List(out)
+	return text.List(text.Each(slices.Compact(limits), func(d time.Duration) string {
+		return map[bool]string{true: "for ever", false: seconds(d)}[d < 0]
+	}))
 }
 
 func seconds(d time.Duration) string { return number(d.Seconds()) + "s" }

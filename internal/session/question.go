@@ -173,15 +173,10 @@ func (r *drains) drainLines(nodes []string) []view.Line {
 		view.Line{Text: drainCourse + " The machines stay on."})
 }
 
-func viewLines(lines []forecast.Line) (out []view.Line) {
-	for _, l := range lines {
-		v := view.Line{Text: l.Text, Short: l.Short, Of: l.Of}
-		if l.Warn {
-			v.Level = view.Warning
-		}
-		out = append(out, v)
-	}
-	return out
+func viewLines(lines []forecast.Line) []view.Line {
+	return text.Each(lines, func(l forecast.Line) view.Line {
+		return view.Line{Level: map[bool]view.Level{true: view.Warning}[l.Warn], Text: l.Text, Short: l.Short, Of: l.Of}
+	})
 }
 
 // preview returns what the guards find before switching the machines.

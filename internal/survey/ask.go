@@ -93,7 +93,7 @@ func (a *asker) ask(l *Loss, orders int) {
 	if l.Sort != Pair || a.ruled {
 		f := forecast.Outage(a.s, nodes, a.q.Off, a.s.At)
 		stay, l.Rule = f.Staying()
-		l.Rule = cmp.Or(l.Rule, f.ZoneRule())
+		l.Rule = cmp.Or(l.Rule, f.ZoneRule)
 	}
 	headless := a.headless(nodes)
 	if headless != "" {
