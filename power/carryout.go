@@ -96,7 +96,7 @@ var errNothingSent = errors.New("lightsout sent nothing: the deadline passed or 
 // send lets the driver send the request, and returns what became of it. A driver asks maySend immediately
 // before it sends the request: one that fails earlier has sent nothing.
 func (o *operation) send(ctx context.Context) (Fate, error) {
-	end, err := o.turn(ctx)
+	end, waited, err := o.turn(ctx)
 	if err != nil {
 		return NotSent, err
 	}
@@ -118,6 +118,9 @@ func (o *operation) send(ctx context.Context) (Fate, error) {
 	began := time.Now()
 	sent = time.Time{} // nothing yet has switched the machine
 	if err == nil {
+		if waited || o.attempts == 0 {
+			o.say(StageSending, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Called(), o.level())
+		}
 		until, _ := ctx.Deadline()
 		done := o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s, until %s at most", o.machine.Driver, Verb(o.action), o.machine.Called(), until.Local().Format(time.TimeOnly)))
 		err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)

@@ -353,7 +353,11 @@ func TestARequestThatTheBootIDForbidsWasNotSent(t *testing.T) {
 			t.Parallel()
 			d := otherSystem{newFake("ssh", allAbilities, "n1"), silent}
 			f, j := testFleet(t, Config{}, d)
-			err := f.do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), nil, nil, nil)
+			err := f.do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), nil, func(p Progress) {
+				if p.Stage == StageSending {
+					t.Errorf("%q, and nothing was sent", p.Text)
+				}
+			}, nil)
 			if left := leftOff(t, j); err == nil || len(left)+len(d.callsTo("n1")) > 0 {
 				t.Errorf("%v; left off %v, after %v", err, left, d.callsTo("n1"))
 			}

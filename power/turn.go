@@ -26,21 +26,20 @@ func passOn(turns *semaphore.Weighted, after time.Duration) (end func()) {
 	return func() { early.Stop(); free() }
 }
 
-// turn waits for one of the driver's turns, and reports it if that takes long. Then it
-// reports that the request is sent. A request to switch off keeps its turn until the driver
-// returns, or its time is over. The error is errNothingSent if ctx ends first.
-func (o *operation) turn(ctx context.Context) (end func(), err error) {
+// turn waits for one of the driver's turns, and reports it if that takes long. A request to switch off keeps its turn
+// until the driver returns, or its time is over. waited: another had to end first. The error is errNothingSent if ctx
+// ends first.
+func (o *operation) turn(ctx context.Context) (end func(), waited bool, err error) {
 	turns := o.fleet.switchOffs[o.machine.Driver]
 	if o.action == ActionOn {
 		turns = o.fleet.powerOns[o.machine.Driver]
 	}
-	waited := !turns.TryAcquire(1)
-	if waited {
+	if waited = !turns.TryAcquire(1); waited {
 		reported := o.slowly(fmt.Sprintf("nothing was sent yet: %s waits for its turn, because %s works on %d other requests", o.machine.Called(), o.machine.Driver, o.fleet.cfg.Parallel))
 		err := turns.Acquire(ctx, 1)
 		reported()
 		if err != nil {
-			return nil, errNothingSent
+			return nil, waited, errNothingSent
 		}
 	}
 	kept := turnKept
@@ -50,10 +49,7 @@ func (o *operation) turn(ctx context.Context) (end func(), err error) {
 	end = passOn(turns, kept)
 	if ctx.Err() != nil {
 		end()
-		return nil, errNothingSent
+		return nil, waited, errNothingSent
 	}
-	if waited || o.attempts == 0 {
-		o.say(StageSending, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Called(), o.level())
-	}
-	return end, nil
+	return end, waited, nil
 }

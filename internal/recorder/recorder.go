@@ -32,7 +32,7 @@ type Recorder struct {
 	requests requests
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted mutes
-	// switched are the nodes whose machines the operator of the screen has switched off.
+	// switched are the nodes whose machines the operator of the screen has had asked to go off.
 	switched map[string]switchedOff
 	incident *incident // nil: there is none
 	newest   string    // the folder of the newest record
@@ -46,7 +46,7 @@ type Recorder struct {
 	said        said
 }
 
-// switchedOff is when and how the operator switched a machine off.
+// switchedOff is when and how a machine was asked to go off.
 type switchedOff struct {
 	at      time.Time
 	how     power.Action
@@ -97,17 +97,13 @@ func (r *Recorder) Handle(e session.Event) {
 	switch e := e.(type) {
 	case *cluster.Snapshot:
 		r.observe(e)
-	case session.Switching:
-		for _, b := range e.Bindings {
-			if e.Action != power.ActionOn {
-				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action, view.MachineText(b)}
-			}
-		}
 	case session.PlannedOff:
 		r.printUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
 			e.Node, e.By, text.Span(plannedSettles), text.Span(plannedReturn)))
-	case session.PowerOnSent:
-		if o != nil {
+	case session.Sent:
+		if e.Action != power.ActionOn {
+			r.switched[e.Node] = switchedOff{e.At, e.Action, e.Machine}
+		} else if o != nil {
 			o.tracker.Switched(e.Node, power.ActionOn, e.At)
 		}
 	case session.Reading:

@@ -83,6 +83,11 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back); lightsout sent no requests meanwhile; " + allThere + "."},
 		"a machine that did not go": {func(r *record.Record) { asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending) },
 			"k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC; no request of lightsout failed; " + allThere + "."},
+		"a machine that stayed on while its node was NotReady": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+			down(r, "k8s2", outage.SpanNotReady, 30, 100)
+			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
+		}, "k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
 		"a node that falls silent long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)

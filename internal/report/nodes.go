@@ -28,7 +28,7 @@ type cause = view.HowDown
 
 var (
 	causeShutdown = cause{Text: "shut down by lightsout", One: "was shut down", Several: "were shut down"}
-	causeOff      = view.SignSwitchedOff.Down()
+	causeOff      = cause{Text: "power cut by lightsout", One: "was switched off", Several: "were switched off"}
 	causeAsked    = cause{Text: "asked to go off, not seen to go", One: "was asked to go off, and lightsout did not see it go,", Several: "were asked to go off, and lightsout did not see them go,"}
 	causeSilent   = view.SignSilent.Down()
 	causeDeleted  = cause{Text: "unplanned: silent, its Node object was deleted", One: "was deleted after its last heartbeat", Several: "were deleted after their last heartbeats"}
@@ -42,13 +42,10 @@ func (n *NodeFacts) asked() bool { return n.Reason.Kind == outage.Requested }
 // requestCauses are the ways to go down that lightsout asks for.
 var requestCauses = map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
 
-// causeBy is how a node went down by a sign.
-func causeBy(e *view.Event) cause { return cmp.Or(requestCauses[e.Action], e.Sign.Down()) }
-
 // causeOf puts the reason of an outage into words.
 func causeOf(r *record.Record, d *outage.Down) cause {
 	switch {
-	case len(d.Spans) == 0:
+	case len(d.Spans) == 0, !d.Reason.Until.IsZero() && d.Reason.Begins() && d.First(outage.SpanOff) == nil:
 		return causeAsked
 	case d.Reason.Kind == outage.Requested:
 		return requestCauses[r.Events[d.Reason.Event].Action]

@@ -38,7 +38,7 @@ func SoFar(signs []view.Event, clients, pods string) string {
 	var nodes []NodeFacts
 	for _, e := range SignsIn(r) {
 		if e.Sign.OfNode() {
-			nodes = append(nodes, NodeFacts{Down: outage.Down{Node: e.Subject, From: e.At}, Cause: causeBy(&e)})
+			nodes = append(nodes, NodeFacts{Down: outage.Down{Node: e.Subject, From: e.At}, Cause: e.Sign.Down()})
 		}
 	}
 	beside := strings.Join(signsBeside(r, false, time.Time{}), "; ")
@@ -67,7 +67,7 @@ func again(signs []view.Event) string {
 		}
 		what := e.Sign.Clause(clean(e.Subject))
 		if e.Sign.OfNode() {
-			what = clean(e.Subject) + " " + causeBy(&e).One + " at"
+			what = clean(e.Subject) + " " + e.Sign.Down().One + " at"
 		}
 		return "again: " + what + " " + clock(e.At) + " UTC"
 	}

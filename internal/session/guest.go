@@ -47,11 +47,12 @@ type (
 		Action   power.Action
 		Bindings []power.Binding
 	}
-	// PowerOnSent: lightsout asks the driver to power a node's machine on, at that time, or
-	// finds it on. It may have waited since Switching, for an operation under way.
-	PowerOnSent struct {
-		Node string
-		At   time.Time
+	// Sent: lightsout asks the driver to switch a node's machine, or finds one on that it is to power on. It may have
+	// waited since Switching. Machine names the machine.
+	Sent struct {
+		Action        power.Action
+		Node, Machine string
+		At            time.Time
 	}
 	// PlannedOff: a node has gone down whose machine somebody else has switched off by plan.
 	PlannedOff struct{ Node, By string }

@@ -21,9 +21,6 @@ func (m *machines) onProgress(p power.Progress) {
 	case power.StageFailed:
 		m.asked(outage.NotSent, p.Node)
 	}
-	if p.Stage == power.StageSending || p.Stage == power.StageDone {
-		m.guest.Handle(PowerOnSent{p.Node, p.At})
-	}
 }
 
 // asked records that machines receive power-on requests now (outage.Agreed), or that they are not powered

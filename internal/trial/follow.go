@@ -50,8 +50,10 @@ func (r *run) handle(e session.Event) {
 		r.switching(e.Action, e.Bindings)
 	case session.Draining:
 		r.tracker.Disrupted(r.now())
-	case session.PowerOnSent:
-		r.tracker.Switched(e.Node, power.ActionOn, e.At)
+	case session.Sent:
+		if e.Action == power.ActionOn {
+			r.tracker.Switched(e.Node, e.Action, e.At)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ const (
 	SignSilent   Sign = "silent"    // a node's heartbeat is overdue
 	SignNotReady Sign = "not ready" // a node is not Ready, and is heard
 	SignNotBack  Sign = "not back"  // a node has not returned after a planned switch-off
-	// SignSwitchedOff: the operator of the screen switched a node's machine off, without a trial.
+	// SignSwitchedOff: the operator of the screen had a node's machine asked to go off, without a trial.
 	SignSwitchedOff Sign = "off"
 	SignEndpoints   Sign = "endpoints" // a service has lost its last ready endpoint
 	SignRequests    Sign = "requests"  // requests fail
@@ -52,7 +52,7 @@ var Signs = map[Sign]signWords{
 	SignNotReady: {lastGood: "the end of …'s readiness", down: HowDown{"unplanned: not Ready", "became NotReady", "became NotReady"}},
 	SignNotBack: {lastGood: "the end of the planned switch-off of …",
 		down: HowDown{"not back after a planned switch-off", "was due back from a planned switch-off", "were due back from a planned switch-off"}},
-	SignSwitchedOff: {lastGood: "the request to switch off …", down: HowDown{"power cut by lightsout", "was switched off", "were switched off"}},
+	SignSwitchedOff: {lastGood: "the request to switch off …", down: HowDown{"asked to go off by lightsout", "was asked to go off", "were asked to go off"}},
 	SignEndpoints:   {lastGood: "the loss of the last ready endpoint of …", clause: "service … lost its last ready endpoint at"},
 	SignRequests:    {subject: "load", lastGood: "the last good answer to a request", clause: "requests began to fail after"},
 	SignPending:     {subject: "pods", lastGood: "the first pod without a node", clause: "pods found no node from"},
