@@ -17,8 +17,11 @@ import (
 
 // Preview polls and judges everything, and returns the question that lightsout would
 // ask, with the actions and the findings. It switches nothing. A program that has just
-// started waits up to heartbeatWait for the heartbeats that the guards need.
+// started waits up to heartbeatWait for the heartbeats that the guards need. It ends with Request.While.
 func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(cmp.Or(r.While, ctx), cancel)()
 	if r.Action != ActionOn {
 		s.awaitHeartbeats(ctx, r)
 	}
@@ -39,7 +42,6 @@ const (
 func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)
 	defer cancel()
-	defer context.AfterFunc(cmp.Or(r.While, ctx), cancel)()
 	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits up to 15 s for a heartbeat from a worker that stays on")()
 	for {
 		state, err := s.state(ctx, false)

@@ -53,7 +53,7 @@ func newConsole(yes bool, confirm string) *console {
 func (c *console) show(ctx context.Context, e *session.Session, done func(*view.Frame) bool) error {
 	for f := range e.Frames() {
 		c.events(e)
-		if q := f.Question; q != nil && q.ID != c.asked {
+		if q := f.Question; q != nil && q.Kind != view.QuestionWait && q.ID != c.asked {
 			c.asked = q.ID
 			if err := c.answer(ctx, e, *q); err != nil {
 				return err

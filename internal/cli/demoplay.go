@@ -119,7 +119,7 @@ func (p *demoPlayer) steps(script []demoStep) bool {
 		case f.Question != nil && f.Question.Refused:
 			p.say("lightsout refuses that, for the reason above. The demo ends here.")
 			return false
-		case f.Question != nil:
+		case asked(f):
 			if !p.rest(demoAsk) || !p.answer(f.Question.Choices[min(1, len(f.Question.Choices)-1)].Label) {
 				return false
 			}
@@ -184,7 +184,7 @@ func (p *demoPlayer) answer(label string) bool {
 	return p.key("enter") && p.until(func(f *view.Frame) bool { return f.Question == nil || f.Question.ID != q.ID })
 }
 
-func asked(f *view.Frame) bool { return f.Question != nil }
+func asked(f *view.Frame) bool { return f.Question != nil && f.Question.Kind != view.QuestionWait }
 
 // demoSettled reports a cluster that is there, with all its replicas.
 func demoSettled(f *view.Frame) bool {

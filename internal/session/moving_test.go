@@ -46,7 +46,7 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
 	q := x.question(view.QuestionSwitch)
 	to("other")
-	refused("") // a question is open, or the switching has begun to be looked at
+	refused("a question is open; in another terminal: ")
 	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
 	x.off("kube-node3")
 	to("other")

@@ -163,8 +163,8 @@ func fullWorld() *cluster.Snapshot {
 	return s
 }
 
-// A key that asks for another question while lightsout prepares one is answered with a notice.
-func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
+// While lightsout prepares a question, the screen shows that, and no other question opens; the operator may cancel it.
+func TestAQuestionThatIsBeingPreparedShowsAndCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	prepared := make(chan struct{})
 	self := func(ctx context.Context) power.Self {
@@ -176,16 +176,22 @@ func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
 	}
 	x := startEmpty(t, session.Options{Self: self})
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	q := x.question(view.QuestionWait)
+	if len(q.Choices) != 1 || !strings.Contains(q.Title, "kube-node3") {
+		t.Errorf("%+v", q)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
+	x.frame("the end of the request", func(f *view.Frame) bool { return f.Question == nil && len(f.Switching) == 0 })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.question(view.QuestionWait)
 	for _, i := range []view.Intent{view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}}, view.AskTrial{}, view.NextStep{}} {
 		x.Send(i)
-		x.frame("a notice", func(f *view.Frame) bool {
-			return f.Notice.Text == "lightsout still prepares the question about kube-node3; ask again after it"
-		})
-		x.Send(view.StartLoad{}) // there is no load: another notice
-		x.frame("another notice", func(f *view.Frame) bool { return !strings.Contains(f.Notice.Text, "still prepares") })
 	}
 	close(prepared)
-	q := x.question(view.QuestionSwitch)
+	q = x.question(view.QuestionSwitch)
 	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
-	x.frame("kube-node3 off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
+	f := x.frame("kube-node3 off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
+	if f.Question != nil || f.Power["kube-node4"].LeftOff {
+		t.Errorf("another question: %+v", f.Question)
+	}
 }

@@ -310,7 +310,6 @@ func (s *Session) carryOut(i view.Intent) {
 		s.leaving.ask()
 	case view.AskTrial, view.NextStep:
 		if s.switching.asking() {
-			s.switching.sayPreparing()
 			return
 		}
 		s.guest.Handle(Asked{i})

@@ -92,7 +92,6 @@ func (w *switching) ask(a view.AskPower) {
 		return
 	}
 	if w.asking() {
-		w.sayPreparing()
 		return
 	}
 	if a.Action != power.ActionOn {
@@ -129,22 +128,19 @@ func (w *switching) needed(a view.AskPower) []string {
 	return slices.DeleteFunc(nodes, func(n string) bool { return !may(n) })
 }
 
-// asking reports whether something is being asked, or soon will be.
-func (w *switching) asking() bool {
-	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, (*request).prepares)
-}
+// asking reports whether something is being asked, or soon will be: then a question of QuestionWait is open.
+func (w *switching) asking() bool { return w.opt.Questions.first() != nil }
 
-// prepares reports whether lightsout still prepares the question of a request.
-func (x *request) prepares() bool { return x.stage == preparing && !x.unasked }
-
-// sayPreparing answers a key that does nothing while lightsout prepares another question. An
-// open question answers it itself.
-func (w *switching) sayPreparing() {
-	i := slices.IndexFunc(w.requests, (*request).prepares)
-	if i >= 0 && w.opt.Questions.first() == nil {
-		about := w.requests[i].nodes
-		w.warn(view.LanePower, about[0], "lightsout still prepares the question about "+text.List(about)+"; ask again after it")
-	}
+// prepare shows that lightsout prepares the question of the request, which the operator may cancel until then.
+func (x *request) prepare() {
+	q := view.Question{Kind: view.QuestionWait, Title: "Checking " + who(x.nodes) + " before the question", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Cancel"}},
+		Lines: []view.Line{{Text: "lightsout polls the machines and asks their drivers. Nothing was sent to them."}}}
+	x.w.opt.Questions.follow(func() (view.Question, bool) {
+		return q, x.stage == preparing && slices.Contains(x.w.requests, x)
+	}, func(view.Answer) {
+		x.cancel()
+		x.w.notice = view.Notice{Text: "cancelled: nothing was sent to " + text.List(x.nodes), At: x.w.now()}
+	})
 }
 
 // run switches machines by carryOut after the answer of asker;
@@ -167,6 +163,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	}
 	if asker == nil {
 		asker = x
+		x.prepare()
 	}
 	w.work.Go(func() {
 		result := carryOut(w.ctx, r, asker)

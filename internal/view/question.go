@@ -31,6 +31,7 @@ type QuestionKind string
 // Kinds of questions.
 const (
 	QuestionSwitch  QuestionKind = "switch"  // machines are to be switched, or nodes drained
+	QuestionWait    QuestionKind = "wait"    // lightsout prepares a question, unless that is cancelled
 	QuestionDrain   QuestionKind = "drain"   // a drain is held up
 	QuestionRestore QuestionKind = "restore" // an earlier run has left machines off or nodes cordoned
 	QuestionQuit    QuestionKind = "quit"    // machines are off
