@@ -23,7 +23,7 @@ type Hits struct {
 	// not watch. UnwatchedUnknown is why it cannot tell; empty if it can.
 	Unwatched        int
 	UnwatchedUnknown string
-	// Deployments are those with such a pod, by key; last those that lack pods already, and lose no more.
+	// Deployments are those with such a pod, by key; last those that lose none that is available.
 	Deployments []Impact
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane, not selected and not down already.
@@ -65,10 +65,8 @@ type Impact struct {
 	Knative *cluster.Knative
 }
 
-// already reports whether it has too few pods now, and the outage takes none of these.
-func (d *Impact) already() bool {
-	return d.AvailableBefore < d.Minimum && d.AvailableAfter >= d.AvailableBefore
-}
+// already reports whether the outage takes none of the pods that are available now.
+func (d *Impact) already() bool { return d.AvailableAfter >= d.AvailableBefore }
 
 // Hits counts the objects that the outage hits. The first call costs about 30 ms for
 // 1,000 nodes with 30,000 pods; later calls return the same value.

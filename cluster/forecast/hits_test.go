@@ -143,7 +143,7 @@ func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	c.Pods = append(c.Pods, &cluster.Pod{Key: key("aaa", "llm-1"), Node: "kube-node4", Phase: "Pending", OwnerKind: "ReplicaSet", OwnerName: "llm-a", Deployment: "llm"})
 	got := texts(lines(Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0)))
 	want := []string{"! 4 pods get no node · lasting: default/llm 12/16 · 5 pods stop · 3 Ready workers left",
-		"! default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)", "aaa/llm: already 0 of 3 available"}
+		"! default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)", "aaa/llm: stays at 0 of 3 available"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/cluster/place"
@@ -46,9 +47,9 @@ func (h Hits) Lines() (out []Line) {
 	for _, d := range h.Deployments {
 		l := Line{Text: fmt.Sprintf("%s: %d → %d available", d.Key, d.AvailableBefore, d.AvailableAfter), Of: "deployments"}
 		if d.already() {
-			l.Text = fmt.Sprintf("%s: already %d of %d available", d.Key, d.AvailableBefore, d.Wanted)
+			l.Text = fmt.Sprintf("%s: stays at %d of %d available", d.Key, d.AvailableBefore, d.Wanted)
 		}
-		if d.CapacityBefore > 0 {
+		if d.CapacityBefore != d.CapacityAfter {
 			l.Text += fmt.Sprintf(", capacity %d → %d", d.CapacityBefore, d.CapacityAfter)
 		}
 		if d.BelowMinimum {
@@ -167,8 +168,22 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 	if grace.Source != cluster.Assumed && grace.Source != "" {
 		source = "from " + grace.Source
 	}
-	out := []Line{{Text: fmt.Sprintf("NotReady %s–%s after the last heartbeat (grace period %s, %s)",
-		text.Span(grace.Value), text.Span(grace.Value+2*period), text.Span(grace.Value), source)}}
+	found := slices.DeleteFunc(slices.Clone(f.Nodes), func(n Node) bool { return f.s.Node(n.Node).Ready == cluster.TriTrue })
+	var out []Line
+	if len(found) < len(f.Nodes) {
+		out = append(out, Line{Text: fmt.Sprintf("NotReady %s–%s after the last heartbeat (grace period %s, %s)",
+			text.Span(grace.Value), text.Span(grace.Value+2*period), text.Span(grace.Value), source)})
+	}
+	if len(found) > 0 {
+		since := text.Each(found, func(n Node) string {
+			if at := f.s.Node(n.Node).ReadySince; !at.IsZero() {
+				return n.Node + " is NotReady since " + at.Add(-f.s.Ahead()).Local().Format(time.TimeOnly)
+			}
+			return n.Node + " is NotReady"
+		})
+		out = append(out, Line{Text: text.List(since)}, Line{Text: "once " + text.Noun(len(found), "it is", "they are") +
+			" proven off, " + text.Noun(len(found), "its", "their") + " pods run nowhere: :delete has the commands that force their deletion, and StatefulSets move"})
+	}
 	if h.evicted > 0 && !f.stopped() {
 		when := text.Span(h.most)
 		if h.least != h.most {

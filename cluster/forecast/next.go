@@ -19,8 +19,10 @@ import (
 // second, because several Snapshots arrive in one. The zero Next is ready for use. One
 // goroutine may use it.
 type Next struct {
-	// PowerOn and Uncordon, in parentheses, are how the operator does that; empty if they may not.
-	PowerOn, Uncordon string
+	// PowerOn, Uncordon and Reboot, in parentheses, are how the operator does that; empty if they may not.
+	PowerOn, Uncordon, Reboot string
+	// On are the nodes whose machines are proven on, and that do not boot.
+	On map[string]bool
 	// GoingOff are the nodes, of those that count as off, whose machines are only asked to go off.
 	GoingOff []string
 
@@ -100,21 +102,23 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 }
 
 // causes describes the nodes that take no pods while pods wait for a node, and those on which pods, which ending
-// counts, stay Terminating: first those that are off, then the down, then the cordoned.
+// counts, stay Terminating: first those that are on, or off, then the down, then the cordoned.
 func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, ending map[string]int) string {
 	by, stay := map[string][]string{}, map[string]int{}
 	for _, n := range s.Nodes() {
-		state := ""
+		state, on := "", x.On[n.Name] && n.Ready != cluster.TriTrue
 		if _, down := slices.BinarySearch(lost, n.Name); slices.Contains(x.GoingOff, n.Name) {
 			state = "going off"
 		} else if slices.Contains(off, n.Name) {
 			state = "off" + x.PowerOn
+		} else if down && on {
+			state = "on, but NotReady" + x.Reboot
 		} else if down {
 			state = "down"
 		} else if n.Unschedulable && !n.ControlPlane {
 			state = "cordoned" + x.Uncordon
 		}
-		if state != "" && n.Gone.IsZero() && (waiting || ending[n.Name] > 0) {
+		if state != "" && n.Gone.IsZero() && (waiting || ending[n.Name] > 0 || on) {
 			by[state], stay[state] = append(by[state], n.Name), stay[state]+ending[n.Name]
 		}
 	}

@@ -90,6 +90,10 @@ func TestNextCountsTheHomelessPodsOfEachNodeThatIsLost(t *testing.T) {
 			t.Errorf("%v are lost: %q", nodes, got)
 		}
 	}
+	x = &Next{On: map[string]bool{"kube-node3": true}, Reboot: " (S)"}
+	if got := x.Lines(after(t0, "kube-node3"), nil, t0); !slices.Contains(got, "kube-node3 is on, but NotReady (S)") {
+		t.Errorf("its machine is on: %q", got)
+	}
 }
 
 func TestEvictAtFollowsTheTaintAndThePodsOwnToleration(t *testing.T) {

@@ -70,6 +70,13 @@ func TestForecastGoesOnFromWhatHasHappened(t *testing.T) {
 	if !o.Detected.IsZero() || inSeconds(o.Tainted) != "8 to 15" || inSeconds(o.Evicted) != "308 to 316" {
 		t.Errorf("waiting: tainted %s, evicted %s", inSeconds(o.Tainted), inSeconds(o.Evicted))
 	}
+	f := Outage(found, []string{"kube-node4"}, nil, t0)
+	h := f.Hits()
+	said := strings.Join(append(texts(f.FollowLines(h)), texts(h.Lines())...), "\n")
+	since := "kube-node4 is NotReady since " + t0.Add(-2*time.Second).Local().Format(time.TimeOnly) + "\nonce it is proven off, its pods run nowhere: "
+	if !strings.HasPrefix(said, since) || strings.Contains(said, "grace period") || !strings.Contains(said, ": stays at ") {
+		t.Errorf("of a node that is lost: %s", said)
+	}
 }
 
 // The condition of a node need not have a lastTransitionTime.

@@ -168,11 +168,11 @@ func (m *machines) read(node string, r power.Reading) {
 	})
 }
 
-// provenOff returns the nodes whose machines are proven off.
-func (m *machines) provenOff() map[string]bool {
+// proven returns the nodes whose machines are proven to be in a state.
+func (m *machines) proven(state power.State) map[string]bool {
 	out := map[string]bool{}
 	for node, v := range m.views {
-		if v.Reading.Proves(power.Off) {
+		if v.Reading.Proves(state) {
 			out[node] = true
 		}
 	}
@@ -227,6 +227,19 @@ func (m *machines) mayBeOn(node string) bool {
 	}
 	n := m.snapshot.Node(node)
 	return n == nil || n.Ready == cluster.TriTrue
+}
+
+// alreadyOn are the lines of a question about powering on nodes: of which ones the machines are on, although they are
+// down.
+func (m *machines) alreadyOn(nodes []string) (lines []view.Line) {
+	on := m.proven(power.On)
+	for _, n := range nodes {
+		if on[n] && m.standing(n) == power.StandsOn {
+			lines = append(lines, view.Line{Level: view.Warning, Text: n + "'s machine is on already (" + m.views[n].Reading.Detail +
+				"): a power-on changes nothing. Look at its console, or :shell; S and then o switch it off and on"})
+		}
+	}
+	return lines
 }
 
 // update changes the view of a node's machine.

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,5 +194,21 @@ func TestAQuestionThatIsBeingPreparedShowsAndCanBeCancelled(t *testing.T) {
 	f := x.frame("kube-node3 off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
 	if f.Question != nil || f.Power["kube-node4"].LeftOff {
 		t.Errorf("another question: %+v", f.Question)
+	}
+}
+
+// A machine that is on needs no power-on, although its node is down: the question says what helps.
+func TestPoweringOnAMachineThatIsOnChangesNothing(t *testing.T) {
+	t.Parallel()
+	c := mdxSnapshot().Contents()
+	c.Nodes[3].Ready = cluster.TriUnknown
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, b, &still{s: cluster.NewSnapshot(c), changed: make(chan struct{})}, session.Options{}, nil)
+	x.frame("the machine on, and what helps", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].Reading.Proves(power.On) && slices.Contains(f.Next, "kube-node3 is on, but NotReady (:shell; or S, then o)")
+	})
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	if q := x.question(view.QuestionSwitch); !strings.Contains(questionText(q), "kube-node3's machine is on already") || q.Default != "" {
+		t.Errorf("%+v", q)
 	}
 }

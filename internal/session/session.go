@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -128,7 +129,7 @@ func New(opt Options) *Session {
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
 	s.moving = &moving{loop: l, leaving: s.leaving}
 	if !opt.ReadOnly {
-		s.next = forecast.Next{PowerOn: " (o)", Uncordon: " (:uncordon)"}
+		s.next = forecast.Next{PowerOn: " (o)", Uncordon: " (:uncordon)", Reboot: " (:shell; or S, then o)"}
 	}
 	return s
 }
@@ -260,7 +261,7 @@ func (s *Session) observe() {
 		s.link = snap.Link.State
 	}
 	s.opt.Target.findFocus(snap)
-	s.opt.Target.setOff(s.machines.provenOff())
+	s.opt.Target.setOff(s.machines.proven(power.Off))
 	ready := s.machines.observe(was, snap)
 	s.machines.settleBoots(was, snap)
 	s.cordons.settle(s.switching.draining)
@@ -352,6 +353,8 @@ func (s *Session) publish() *view.Frame {
 	}
 	if f.Snapshot != nil {
 		booting := s.machines.booting()
+		s.next.On = s.machines.proven(power.On)
+		maps.DeleteFunc(s.next.On, func(n string, _ bool) bool { return slices.Contains(booting, n) })
 		off := slices.DeleteFunc(s.machines.down(), func(n string) bool { return slices.Contains(booting, n) })
 		s.next.GoingOff = slices.DeleteFunc(slices.Clone(off), func(n string) bool { return !s.machines.views[n].Busy.GoesOff() })
 		f.Next = slices.Concat(s.switching.drains.next(), s.next.Lines(f.Snapshot, off, now), s.machines.awaited(booting))

@@ -153,7 +153,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	while, cancel := context.WithCancel(w.ctx)
 	x.cancel = cancel
 	if a.Action == power.ActionOn && w.snapshot != nil {
-		x.stays = w.cordons.stays(x.nodes)
+		x.stays = append(w.machines.alreadyOn(x.nodes), w.cordons.stays(x.nodes)...)
 	}
 	w.requests = append(w.requests, x)
 	r := power.Request{
