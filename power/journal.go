@@ -76,13 +76,17 @@ type Entry struct {
 	WasOff time.Time `json:"wasOff,omitzero"`
 }
 
-// Running names the program that asked the machine to go off, and the time, if it is another one than this and still
-// runs; otherwise it is empty.
+// Running names the program that asked the machine to go off, or cordoned the node, and the time, with what undoing that
+// ends, if it is another one than this and still runs; otherwise it is empty.
 func (e Entry) Running() string {
 	if e.PID == 0 || e.PID == os.Getpid() || errors.Is(unix.Kill(e.PID, 0), unix.ESRCH) {
 		return ""
 	}
-	return fmt.Sprintf("%s by pid %d, another lightsout, which is running: powering on ends its trial, if it runs one", e.At.Local().Format(time.DateTime+" MST"), e.PID)
+	undoing := "powering on ends its trial, if it runs one"
+	if e.Kind == EntryCordoned {
+		undoing = "it may be draining the node"
+	}
+	return fmt.Sprintf("%s by pid %d, another lightsout, which is running: %s", e.At.Local().Format(time.DateTime+" MST"), e.PID, undoing)
 }
 
 // CarriedOutWithin is how long after it was asked a machine may still carry a

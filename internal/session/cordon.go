@@ -38,9 +38,9 @@ type cordons struct {
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
 // journal.
 type ourCordon struct {
-	// before is the action that the cordon prepared: once that is undone, or does not happen, the node is uncordoned.
+	// Entry has the action that the cordon prepared: once that is undone, or does not happen, the node is uncordoned.
 	// An operator's drain (beforeDrain) ends with :uncordon.
-	before power.Action
+	power.Entry
 	// lands is when the cluster has the cordon at the latest: a node that is schedulable after that is uncordoned.
 	lands time.Time
 	// session: it was cordoned by this session, and not by an earlier run.
@@ -70,7 +70,7 @@ func (c *cordons) read() {
 	old := c.ours
 	c.ours = make(map[string]*ourCordon, len(left))
 	for _, l := range left {
-		c.ours[l.Node] = cmp.Or(old[l.Node], &ourCordon{before: l.Action, lands: l.At.Add(2 * apiTimeout)})
+		c.ours[l.Node] = cmp.Or(old[l.Node], &ourCordon{Entry: l, lands: l.At.Add(2 * apiTimeout)})
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *cordons) keep(node string) {
 
 // giveBack uncordons nodes whose shutdown did not happen, or is undone, if lightsout cordoned them for it.
 func (c *cordons) giveBack(nodes ...string) {
-	c.release(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return c.ours[n] == nil || !c.ours[n].before.GoesOff() })...)
+	c.release(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return c.ours[n] == nil || !c.ours[n].Action.GoesOff() })...)
 }
 
 // release uncordons nodes as soon as that is possible, those that lightsout has
@@ -200,7 +200,7 @@ func (c *cordons) uncordoned(node, text string, err error) {
 // stays are the lines of a question about powering nodes on: which of them stay cordoned.
 func (c *cordons) stays(nodes []string) (lines []view.Line) {
 	for _, n := range c.snapshot.Nodes() {
-		if o := c.ours[n.Name]; n.Unschedulable && slices.Contains(nodes, n.Name) && (o == nil || !o.before.GoesOff()) {
+		if o := c.ours[n.Name]; n.Unschedulable && slices.Contains(nodes, n.Name) && (o == nil || !o.Action.GoesOff()) {
 			lines = append(lines, view.Line{Text: n.Name + " stays cordoned: it was before"})
 		}
 	}
@@ -215,7 +215,7 @@ func (c *cordons) settle(draining func(node string) bool) {
 		over := x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && (c.trial == nil || !c.trial.WillUncordon(name))
 		switch {
 		case o.state != kept || draining(name):
-		case over && o.before.GoesOff():
+		case over && o.Action.GoesOff():
 			o.state = due
 		case n == nil || c.snapshot.Link.State != cluster.LinkLive:
 		case n.Unschedulable:
@@ -234,7 +234,7 @@ func (c *cordons) settle(draining func(node string) bool) {
 func (c *cordons) names() []string { return slices.Sorted(maps.Keys(c.ours)) }
 
 // wanted reports whether the operator wanted the cordon itself, and does not end it now.
-func (o *ourCordon) wanted() bool { return o.before == power.ForItself && o.state == kept }
+func (o *ourCordon) wanted() bool { return o.Action == power.ForItself && o.state == kept }
 
 // open names the nodes whose cordon lightsout asks about, or ends.
 func (c *cordons) open() []string {
@@ -243,7 +243,7 @@ func (c *cordons) open() []string {
 
 // lines lists the nodes of open below a title; nil if there are none.
 func (c *cordons) lines(title string) []view.Line {
-	return listed(title, c.open(), func(string) string { return " (cordoned)" })
+	return listed(title, c.open(), func(n string) string { return strings.TrimRight(" (cordoned "+c.ours[n].Running(), " ") + ")" })
 }
 
 // wanted names the nodes that stay cordoned because the operator wanted the cordon itself.
@@ -355,7 +355,7 @@ func (c *cordons) uncordonOwn(except func(node string) bool) Progress {
 		if p == nil { // the first look may come long after
 			p = c.uncordonAll(slices.DeleteFunc(c.names(), func(n string) bool {
 				_, off := c.machines.leftOff[n]
-				return off || !c.ours[n].session || !c.ours[n].before.GoesOff() || except != nil && except(n)
+				return off || !c.ours[n].session || !c.ours[n].Action.GoesOff() || except != nil && except(n)
 			}))
 		}
 		return p(now)

@@ -91,7 +91,7 @@ func (w *switching) findTakenOver() {
 func (w *switching) restore(nodes, cordoned []string) {
 	own := w.machines.own()
 	for _, n := range slices.DeleteFunc(w.cordons.names(), func(n string) bool { return !slices.Contains(cordoned, n) }) {
-		w.cordons.ours[n].before = power.ActionShutdown // its return ends it
+		w.cordons.ours[n].Action = power.ActionShutdown // its return ends it
 		if !slices.Contains(own, n) && !w.draining(n) {
 			w.cordons.release(n)
 		}

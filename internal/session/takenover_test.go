@@ -362,6 +362,11 @@ func TestTheScreenNamesTheOtherProgramThatRuns(t *testing.T) {
 	t.Parallel()
 	dir, b := t.TempDir(), newBoard(workers...)
 	leave(t, dir, b, "kube-node3")
+	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
+	if err := j.Cordoned("kube-node2", power.ActionShutdown, "by the other program"); err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
 	path := filepath.Join(dir, power.JournalName)
 	written, err := os.ReadFile(path)
 	if err != nil {
@@ -385,7 +390,11 @@ func TestTheScreenNamesTheOtherProgramThatRuns(t *testing.T) {
 		}
 		y.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
 	}
-	named(y.leftOff())
+	q := y.leftOff()
+	if text := questionText(q); !strings.Contains(text, fmt.Sprintf(" by pid %d, another lightsout, which is running: it may be draining the node)", os.Getppid())) {
+		t.Errorf("who cordoned kube-node2:\n%s", text)
+	}
+	named(q)
 	for action, node := range map[power.Action]string{power.ActionOn: "kube-node3", power.ActionShutdown: "kube-node4"} {
 		y.Send(view.AskPower{Action: action, Nodes: []string{node}})
 		named(y.question(view.QuestionSwitch))
