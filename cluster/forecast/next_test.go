@@ -31,6 +31,13 @@ func TestNextListsTheSoonestFirst(t *testing.T) {
 	if got := new(Next).Lines(cluster.NewSnapshot(mdx(nil)), nil, t0); len(got) != 0 {
 		t.Errorf("a healthy cluster has forecasts: %q", got)
 	}
+	back := func(name string, n *cluster.Node) { // its kubelet reports that it is Ready before it renews its Lease
+		silentFor(98 * time.Second)(n)
+		n.ReadySince, n.Overdue = t0.Add(-time.Second), true
+	}
+	if got := new(Next).Lines(cluster.NewSnapshot(mdx(back)), nil, t0); !slices.Contains(got, "kube-node3 marked NotReady in 49–59 s (last heartbeat 1m38s ago)") {
+		t.Errorf("a node that is back: %q", got)
+	}
 }
 
 // What the operator can act on comes first, in one line for all nodes: the nodes that take no pods, with the pods that stay

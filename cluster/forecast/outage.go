@@ -219,7 +219,7 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	period := set.MonitorPeriod.Value
 	taint, tainted := n.EvictionTaint()
 	found := Interval{n.ReadySince, n.ReadySince.Add(time.Second)} // when it has been found not Ready
-	switch last := lastHeartbeat(n, f.At); {
+	switch last := lastHeartbeat(f.s, n, f.At); {
 	case n.Ready != cluster.TriTrue && n.ReadySince.IsZero():
 		out.NoDetection = n.Name + " is not Ready, and the API server does not say since when, so lightsout cannot forecast its evictions"
 	case n.Ready != cluster.TriTrue: // it has been found
@@ -289,10 +289,20 @@ func (f *Forecast) hit(n *cluster.Node, taint string) (serving, evictable int, l
 	return serving, evictable, least
 }
 
+// heard is when the control plane heard last of a Ready node: its kubelet may report that it is Ready before it renews
+// its Lease.
+func heard(s *cluster.Snapshot, n *cluster.Node) time.Time {
+	_, last := n.Heartbeat()
+	if last.IsZero() {
+		return last
+	}
+	return slices.MaxFunc([]time.Time{last, n.ReadySince.Add(-s.Ahead())}, time.Time.Compare)
+}
+
 // lastHeartbeat is when the last heartbeat of a Ready node that loses its power
 // at at is expected to have come.
-func lastHeartbeat(n *cluster.Node, at time.Time) Interval {
-	_, last := n.Heartbeat()
+func lastHeartbeat(s *cluster.Snapshot, n *cluster.Node, at time.Time) Interval {
+	last := heard(s, n)
 	if last.IsZero() || !n.Gone.IsZero() {
 		return Interval{}
 	}
@@ -314,7 +324,7 @@ func detection(set cluster.Settings, last Interval) Interval {
 // further heartbeat comes. It is zero for a node that is not Ready already, or whose
 // heartbeats are unknown.
 func NotReadyAt(s *cluster.Snapshot, n *cluster.Node) Interval {
-	_, last := n.Heartbeat()
+	last := heard(s, n)
 	if n.Ready != cluster.TriTrue || last.IsZero() || !n.Gone.IsZero() {
 		return Interval{}
 	}
