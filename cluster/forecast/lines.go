@@ -168,21 +168,19 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 	if grace.Source != cluster.Assumed && grace.Source != "" {
 		source = "from " + grace.Source
 	}
-	found := slices.DeleteFunc(slices.Clone(f.Nodes), func(n Node) bool { return f.s.Node(n.Node).Ready == cluster.TriTrue })
+	found := slices.DeleteFunc(slices.Clone(f.Nodes), func(n Node) bool {
+		return f.s.Node(n.Node).Ready == cluster.TriTrue || f.s.Node(n.Node).ReadySince.IsZero()
+	})
 	var out []Line
 	if len(found) < len(f.Nodes) {
 		out = append(out, Line{Text: fmt.Sprintf("NotReady %s–%s after the last heartbeat (grace period %s, %s)",
 			text.Span(grace.Value), text.Span(grace.Value+2*period), text.Span(grace.Value), source)})
 	}
+	for _, n := range found {
+		out = append(out, Line{Text: n.Node + " is NotReady since " + f.s.Node(n.Node).ReadySince.Add(-f.s.Ahead()).Local().Format(time.TimeOnly)})
+	}
 	if len(found) > 0 {
-		since := text.Each(found, func(n Node) string {
-			if at := f.s.Node(n.Node).ReadySince; !at.IsZero() {
-				return n.Node + " is NotReady since " + at.Add(-f.s.Ahead()).Local().Format(time.TimeOnly)
-			}
-			return n.Node + " is NotReady"
-		})
-		out = append(out, Line{Text: text.List(since)}, Line{Text: "once " + text.Noun(len(found), "it is", "they are") +
-			" proven off, " + text.Noun(len(found), "its", "their") + " pods run nowhere: :delete has the commands that force their deletion, and StatefulSets move"})
+		out = append(out, Line{Text: "pods on a machine that is proven off run nowhere: :delete has the commands that force their deletion, and StatefulSets move"})
 	}
 	if h.evicted > 0 && !f.stopped() {
 		when := text.Span(h.most)

@@ -73,7 +73,7 @@ func TestForecastGoesOnFromWhatHasHappened(t *testing.T) {
 	f := Outage(found, []string{"kube-node4"}, nil, t0)
 	h := f.Hits()
 	said := strings.Join(append(texts(f.FollowLines(h)), texts(h.Lines())...), "\n")
-	since := "kube-node4 is NotReady since " + t0.Add(-2*time.Second).Local().Format(time.TimeOnly) + "\nonce it is proven off, its pods run nowhere: "
+	since := "kube-node4 is NotReady since " + t0.Add(-2*time.Second).Local().Format(time.TimeOnly) + "\npods on a machine that is proven off run nowhere: "
 	if !strings.HasPrefix(said, since) || strings.Contains(said, "grace period") || !strings.Contains(said, ": stays at ") {
 		t.Errorf("of a node that is lost: %s", said)
 	}

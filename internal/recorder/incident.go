@@ -135,9 +135,9 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 		o.found.Signs = append(o.found.Signs, x.Sign)
 		o.signs = append(o.signs, signEvent(x.Sign))
 		if x.Kind.OfNode() {
-			off := r.switched[x.Subject]
-			o.nodes[x.Subject] = cmp.Or(off.machine, o.nodes[x.Subject])
-			o.tracker.Switched(x.Subject, cmp.Or(off.how, power.ActionOff), x.At)
+			off, own := r.switched[x.Subject]
+			o.nodes[x.Subject] = cmp.Or(map[bool]string{true: r.s.Machine(x.Subject).Machine}[own], o.nodes[x.Subject])
+			o.tracker.Switched(x.Subject, cmp.Or(off.Action, power.ActionOff), x.At)
 			o.tracker.Power(x.Subject, r.s.Machine(x.Subject).Reading) // it may have been read before the record began
 			r.s.WantKubelets(x.Subject)
 		}

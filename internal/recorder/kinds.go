@@ -99,7 +99,7 @@ func machinesOff(f facts) (found []finding, known bool) {
 	for name, off := range f.switched {
 		unwell := slices.ContainsFunc(f.s.Unwell(f.now), func(n *cluster.Node) bool { return n.Name == name && n.Gone.IsZero() })
 		if m := f.Recorder.s.Machine(name); unwell || m.Busy != "" || m.LeftOff {
-			found = append(found, finding{Sign: record.Sign{Kind: view.SignSwitchedOff, Subject: name, Action: off.how, At: off.at}})
+			found = append(found, finding{Sign: record.Sign{Kind: view.SignSwitchedOff, Subject: name, Action: off.Action, At: off.At}})
 		}
 	}
 	return found, f.s.Link.State == cluster.LinkLive

@@ -32,8 +32,8 @@ type Recorder struct {
 	requests requests
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted mutes
-	// switched are the nodes whose machines the operator of the screen has had asked to go off.
-	switched map[string]switchedOff
+	// switched are the nodes whose machines the operator of the screen has had asked to go off, with the request.
+	switched map[string]power.Progress
 	incident *incident // nil: there is none
 	newest   string    // the folder of the newest record
 	// calm is the newest snapshot without an alert that may fire: how things were before an outage;
@@ -44,13 +44,6 @@ type Recorder struct {
 	trimmed     time.Time
 	lead        lead
 	said        said
-}
-
-// switchedOff is when and how a machine was asked to go off.
-type switchedOff struct {
-	at      time.Time
-	how     power.Action
-	machine string
 }
 
 // said is what the recorder printed last on some topics.
@@ -68,7 +61,7 @@ func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), loads: map[int]session.LoadStarted{},
 		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
-		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, lead: lead{changed: opt.Now()}, said: said{},
+		requests: requests{every: opt.Every}, switched: map[string]power.Progress{}, lead: lead{changed: opt.Now()}, said: said{},
 	}
 	r.rolling.Redact(opt.Names)
 	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
@@ -100,9 +93,9 @@ func (r *Recorder) Handle(e session.Event) {
 	case session.PlannedOff:
 		r.printUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
 			e.Node, e.By, text.Span(plannedSettles), text.Span(plannedReturn)))
-	case session.Sent:
+	case power.Progress:
 		if e.Action != power.ActionOn {
-			r.switched[e.Node] = switchedOff{e.At, e.Action, e.Machine}
+			r.switched[e.Node] = e
 		} else if o != nil {
 			o.tracker.Switched(e.Node, power.ActionOn, e.At)
 		}
@@ -148,7 +141,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	// Machines of which no alert reports any more that they are off are forgotten.
-	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.alerts.open[key{machineOff, node}] == nil })
+	maps.DeleteFunc(r.switched, func(node string, _ power.Progress) bool { return r.alerts.open[key{machineOff, node}] == nil })
 	if first {
 		old := r.alerts.leave(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {

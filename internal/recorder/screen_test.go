@@ -220,13 +220,13 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 
 // cuts has the operator switch a machine off, returns powers it on, and its node is back.
 func (s *screen) cuts(node string) {
-	s.Handle(session.Sent{Action: power.ActionOff, Node: node, At: s.now})
+	s.Handle(power.Progress{Stage: power.StageSending, Action: power.ActionOff, Node: node, At: s.now})
 	s.noted[node], s.off[node] = true, true
 	s.fails(node)
 }
 
 func (s *screen) returns(node string) {
-	s.Handle(session.Sent{Action: power.ActionOn, Node: node, At: s.now})
+	s.Handle(power.Progress{Stage: power.StageSending, Action: power.ActionOn, Node: node, At: s.now})
 	delete(s.noted, node)
 	delete(s.off, node)
 	delete(s.down, node)

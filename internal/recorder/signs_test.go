@@ -32,7 +32,7 @@ func allWrong(t *testing.T) (found []view.Sign) {
 		}
 	}
 	w.pending, w.ready = 1, 0
-	w.switched["switched"] = switchedOff{w.now, power.ActionOff, "m"}
+	w.switched["switched"] = power.Progress{At: w.now, Action: power.ActionOff}
 	w.plans["unreturned"] = &planned.Off{Since: w.now.Add(-time.Hour), Removed: w.now.Add(-time.Hour)}
 	for range 3 {
 		w.requests.series.Note(&loadgen.Record{Class: loadgen.ClassRefused, Scheduled: w.now, Sent: w.now, End: w.now}, w.now)

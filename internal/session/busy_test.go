@@ -184,7 +184,7 @@ func TestLeavingWaitsForANodeThatBoots(t *testing.T) {
 		w.x.press(power.ActionOn, "yes", "kube-node4")
 		w.x.frame("it is on", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && !f.Power["kube-node4"].LeftOff })
 		w.x.Send(view.AskQuit{})
-		if text := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(text, "kube-node4 boots and is not Ready yet") || strings.Contains(text, "Later:") {
+		if text := questionText(w.x.question(view.QuestionQuit)); !strings.Contains(text, "kube-node4: not Ready yet") || strings.Contains(text, "The next start") {
 			t.Error(text)
 		}
 		w.x.answer(view.QuestionQuit, choice)

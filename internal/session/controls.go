@@ -134,7 +134,6 @@ func (c Controls) NoDrain() error { return c.s.cordons.missing() }
 // Drain cordons and drains nodes, within that time unless it is 0. end is called
 // when it is over.
 func (c Controls) Drain(nodes []string, within time.Duration, end func(error)) {
-	c.s.guest.Handle(Draining{nodes})
 	c.s.drains.drain(nodes, within, end)
 }
 

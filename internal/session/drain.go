@@ -159,6 +159,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 
 // drain drains without questions; it calls end with the result.
 func (r *drains) drain(nodes []string, within time.Duration, end func(error)) {
+	r.guest.Handle(Draining{nodes})
 	d := &drain{within: within}
 	d.over = func() {
 		var err error

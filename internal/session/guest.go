@@ -33,6 +33,8 @@ type Trial interface {
 
 // Event is what happens in a session: one of the types below, or
 //   - a cluster.Transition, and a loadgen.Record that has ended, if the guest wants it,
+//   - a power.Progress: lightsout asks the driver to switch a node's machine, or finds one on that it is to power on; it
+//     may have waited since Switching,
 //   - a *cluster.Snapshot, for each new one and once a second.
 type Event any
 
@@ -46,13 +48,6 @@ type (
 	Switching struct {
 		Action   power.Action
 		Bindings []power.Binding
-	}
-	// Sent: lightsout asks the driver to switch a node's machine, or finds one on that it is to power on. It may have
-	// waited since Switching. Machine names the machine.
-	Sent struct {
-		Action        power.Action
-		Node, Machine string
-		At            time.Time
 	}
 	// PlannedOff: a node has gone down whose machine somebody else has switched off by plan.
 	PlannedOff struct{ Node, By string }

@@ -49,20 +49,27 @@ func (v *leaving) ask() {
 // requests that would be cancelled.
 func (v *leaving) question() (view.Question, bool) {
 	question := func(title string, first view.Choice, now string, lines ...view.Line) (view.Question, bool) {
-		lines = append(lines, listed("These stay cordoned, as you asked:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n })...)
 		if v.loads.busy() {
-			lines = append(lines, view.Line{Text: "Leaving stops the load and cancels the requests in flight."})
+			lines = append(lines, view.Line{Text: "Leaving cancels the requests in flight."})
+		}
+		lines = append(lines, listed("These stay cordoned, as you asked:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n })...)
+		if len(v.machines.own())+len(v.cordons.open()) > 0 {
+			later := view.Line{Text: "The cluster and its machines end with the screen."}
+			if command := v.opt.Restore; command != "" {
+				later = view.Line{Text: "The next start asks, or: `" + command + "`", Command: command}
+			}
+			lines = append(lines, later)
 		}
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, first, {ID: leaveNow, Label: now}}}
 		q.Choices = slices.DeleteFunc(q.Choices, func(c view.Choice) bool { return c.ID == "" }) // nothing can be undone before
 		return q, !v.settled() || v.loads.busy()
 	}
 	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
-	boots := listed("Powered on by lightsout:", v.machines.booting(), func(string) string { return " boots and is not Ready yet: the record would end before" })
+	boots := listed("Powered on by lightsout:", v.machines.booting(), func(string) string { return ": not Ready yet, the record would end before" })
 	cordoned := v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case len(v.machines.own()) > 0:
-		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(v.machines.lines("Switched off by lightsout:"), going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(v.machines.lines("Switched off by lightsout:"), going, v.drains.cancelled(), cordoned, v.machines.takenLines())...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", slices.Concat(v.drains.cancelled(), boots, going)...)
 	case boots != nil:
@@ -72,7 +79,7 @@ func (v *leaving) question() (view.Question, bool) {
 	case cordoned == nil:
 		return question("Leave while requests are in flight?", view.Choice{}, "Cancel them and leave")
 	}
-	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
+	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", cordoned...)
 }
 
 // answered leaves as the operator has chosen, who was asked about the machines of the nodes named.
@@ -103,14 +110,6 @@ func (v *leaving) goingOff() []string {
 	}
 	slices.Sort(nodes)
 	return nodes
-}
-
-// later describes how to undo that another time.
-func (v *leaving) later() view.Line {
-	if command := v.opt.Restore; command != "" {
-		return view.Line{Text: "Later: `" + command + "`. The next start asks, too.", Command: command}
-	}
-	return view.Line{Text: "The cluster and its machines end with the screen."}
 }
 
 // settled reports whether no machine is off or being switched, and no node boots or is

@@ -101,14 +101,18 @@ func (m *machines) word(node string) string {
 
 // stillOff is a sentence about machines of own.
 func (m *machines) stillOff(nodes []string) string {
-	alike := map[string][]string{}
+	return strings.Join(alike(nodes, m.word, func(nodes []string, word string) string {
+		return text.List(nodes) + text.Noun(len(nodes), " is ", " are ") + word
+	}), "; ")
+}
+
+// alike writes the nodes of each word, in the order of the words.
+func alike[T any](nodes []string, word func(node string) string, write func(nodes []string, word string) T) []T {
+	by := map[string][]string{}
 	for _, n := range nodes {
-		alike[m.word(n)] = append(alike[m.word(n)], n)
+		by[word(n)] = append(by[word(n)], n)
 	}
-	parts := text.Each(slices.Sorted(maps.Keys(alike)), func(word string) string {
-		return text.List(alike[word]) + text.Noun(len(alike[word]), " is ", " are ") + word
-	})
-	return strings.Join(parts, "; ")
+	return text.Each(slices.Sorted(maps.Keys(by)), func(word string) T { return write(by[word], word) })
 }
 
 // takenLines lists the machines that lightsout leaves off, with who has switched them off; nil if there are none.
@@ -122,15 +126,14 @@ func (m *machines) lines(title string) []view.Line {
 	return listed(title, m.own(), func(node string) string { return ": " + m.word(node) })
 }
 
-// listed are nodes below a title, each with a note.
-func listed(title string, nodes []string, note func(node string) string) (lines []view.Line) {
-	for i, n := range nodes {
-		if i == 0 {
-			lines = append(lines, view.Line{Heading: true, Text: title})
-		}
-		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + note(n)})
+// listed are nodes below a title, with a note on those that are alike.
+func listed(title string, nodes []string, note func(node string) string) []view.Line {
+	if len(nodes) == 0 {
+		return nil
 	}
-	return lines
+	return append([]view.Line{{Heading: true, Text: title}}, alike(nodes, note, func(nodes []string, note string) view.Line {
+		return view.Line{Level: view.Warning, Text: "  " + text.List(nodes) + note}
+	})...)
 }
 
 // settleReading tells the journal of a machine that its driver proves on or off: it may be on again, or off

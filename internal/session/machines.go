@@ -13,6 +13,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/outage"
 	"lightsout/internal/planned"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -231,15 +232,12 @@ func (m *machines) mayBeOn(node string) bool {
 
 // alreadyOn are the lines of a question about powering on nodes: of which ones the machines are on, although they are
 // down.
-func (m *machines) alreadyOn(nodes []string) (lines []view.Line) {
+func (m *machines) alreadyOn(nodes []string) []view.Line {
 	on := m.proven(power.On)
-	for _, n := range nodes {
-		if on[n] && m.standing(n) == power.StandsOn {
-			lines = append(lines, view.Line{Level: view.Warning, Text: n + "'s machine is on already (" + m.views[n].Reading.Detail +
-				"): a power-on changes nothing. Look at its console, or :shell; S and then o switch it off and on"})
-		}
-	}
-	return lines
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !on[n] || m.standing(n) != power.StandsOn })
+	return text.Each(nodes, func(n string) view.Line {
+		return view.Line{Level: view.Warning, Text: fmt.Sprintf("%s's machine is on already (%s): a power-on changes nothing. Look at its console, or :shell; S and then o switch it off and on", n, m.views[n].Reading.Detail)}
+	})
 }
 
 // update changes the view of a node's machine.

@@ -385,7 +385,7 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 
 	x.Send(view.AskQuit{})
 	q = x.question("quit")
-	if text := questionText(q); !strings.Contains(text, "Later: `lightsout restore --state here`") {
+	if text := questionText(q); !strings.Contains(text, "The next start asks, or: `lightsout restore --state here`") {
 		t.Errorf("the question does not say how they are brought back later:\n%s", text)
 	}
 	x.Send(view.Answer{Question: q.ID, Choice: "on"})

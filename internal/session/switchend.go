@@ -34,11 +34,7 @@ func (x *request) progress(pr power.Progress) {
 		w.machines.onProgress(pr)
 	}
 	if pr.Stage == power.StageSending || pr.Stage == power.StageDone && pr.Action == power.ActionOn {
-		b := w.machines.bindings[pr.Node]
-		if pr.Action != power.ActionOn {
-			b.Off = &pr.Machine
-		}
-		w.guest.Handle(Sent{pr.Action, pr.Node, view.MachineText(b), pr.At})
+		w.guest.Handle(pr)
 	}
 	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
 	e.At, e.Level = pr.At, stageLevels[pr.Stage]

@@ -50,7 +50,7 @@ func (r *run) handle(e session.Event) {
 		r.switching(e.Action, e.Bindings)
 	case session.Draining:
 		r.tracker.Disrupted(r.now())
-	case session.Sent:
+	case power.Progress:
 		if e.Action == power.ActionOn {
 			r.tracker.Switched(e.Node, e.Action, e.At)
 		}
