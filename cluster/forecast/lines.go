@@ -168,9 +168,7 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 	if grace.Source != cluster.Assumed && grace.Source != "" {
 		source = "from " + grace.Source
 	}
-	found := slices.DeleteFunc(slices.Clone(f.Nodes), func(n Node) bool {
-		return f.s.Node(n.Node).Ready == cluster.TriTrue || f.s.Node(n.Node).ReadySince.IsZero()
-	})
+	found := slices.DeleteFunc(slices.Clone(f.Nodes), func(n Node) bool { return !n.Detected.IsZero() || n.NoDetection != "" })
 	var out []Line
 	if len(found) < len(f.Nodes) {
 		out = append(out, Line{Text: fmt.Sprintf("NotReady %s–%s after the last heartbeat (grace period %s, %s)",

@@ -310,10 +310,9 @@ func (s *Session) carryOut(i view.Intent) {
 		}
 		s.leaving.ask()
 	case view.AskTrial, view.NextStep:
-		if s.switching.asking() {
-			return
+		if !s.switching.asking() {
+			s.guest.Handle(Asked{i})
 		}
-		s.guest.Handle(Asked{i})
 	case view.End:
 		s.leaving.end(i)
 	default:
