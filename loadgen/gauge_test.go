@@ -378,7 +378,8 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				sm := newSampler(&common{now: time.Now, ctx: t.Context(), ledger: newLedger(60), opts: opts}, func() (bool, time.Time) { return true, time.Time{} })
+				sm := newSampler(&common{now: time.Now, ctx: t.Context(), ledger: newLedger(60), opts: opts})
+				sm.ledger.current = &oneRun{}
 				for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(sampleSoon) {
 					sm.sample()
 				}
@@ -412,7 +413,8 @@ func TestASilentServerLeavesNoSecondUnread(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		sm := newSampler(&common{now: time.Now, ctx: ctx, ledger: newLedger(60), opts: opts}, func() (bool, time.Time) { return true, time.Time{} })
+		sm := newSampler(&common{now: time.Now, ctx: ctx, ledger: newLedger(60), opts: opts})
+		sm.ledger.current = &oneRun{}
 		go sm.loop()
 		time.Sleep(30 * time.Second)
 		stop()

@@ -25,10 +25,7 @@ type Generator struct {
 	closed  bool
 	lastID  uint64
 	spec    Spec
-	current *oneRun       // the hold or rate that is running
-	working int           // workers of holds that have a request in flight
-	started time.Time     // the last Begin
-	settled chan struct{} // closed when idle, for Wait; nil: nobody waits
+	working int // workers of holds that have a request in flight
 }
 
 // common holds the data that the parts of a generator share.
@@ -53,7 +50,7 @@ func New(o Options) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.sampler = newSampler(c, func() (bool, time.Time) { return g.current != nil, g.started })
+	g.sampler = newSampler(c)
 	c.ctx, g.cancel = context.WithCancel(context.Background())
 	g.wg.Go(g.sampler.loop)
 	return g, nil
@@ -75,13 +72,13 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 		l.mu.Unlock()
 		return 0, ErrClosed
 	}
-	g.started = now
+	l.started = now
 	number = len(l.runs) + 1
 	run := &oneRun{RunSum: RunSum{Result: Result{Number: number, Spec: s, Started: now}}, open: s.Shape != Burst}
 	l.runs = append(l.runs, run)
 	switch s.Shape {
 	case Burst:
-		if g.current == nil {
+		if l.current == nil {
 			g.spec = s
 		}
 		free := max(g.opts.MaxInFlight-len(l.live), 0)
@@ -106,7 +103,7 @@ func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 	g.endRun()
 	s := c.Spec
 	c.stop = make(chan struct{})
-	g.spec, g.current = s, c
+	g.spec, g.ledger.current = s, c
 	if s.Shape == Rate {
 		g.wg.Go(func() { g.rate(c, now) })
 		return
@@ -124,13 +121,11 @@ func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 // and the requests that are in flight, go on. It does nothing when that run has
 // ended or has been replaced.
 func (g *Generator) StopRun(run int) {
-	l := g.ledger
-	l.mu.Lock()
-	if g.current != nil && g.current.Number == run {
+	g.ledger.mu.Lock()
+	defer g.ledger.mu.Unlock()
+	if c := g.ledger.current; c != nil && c.Number == run {
 		g.endRun()
 	}
-	l.mu.Unlock()
-	g.settle()
 }
 
 // Result is the result so far of a run that Begin has returned; its totals are balanced at any moment.
@@ -161,14 +156,13 @@ func (g *Generator) Stop(cancel bool) { g.stop(cancel, ClassCancelled, "cancelle
 func (g *Generator) stop(abort bool, c Class, why string) {
 	l := g.ledger
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	g.endRun()
 	if abort {
 		for _, r := range l.live {
 			r.abort(c, why)
 		}
 	}
-	l.mu.Unlock()
-	g.settle()
 }
 
 // Close ends everything: requests in flight end as censored, since nobody will
@@ -182,7 +176,6 @@ func (g *Generator) Close() {
 	g.cancel()
 	g.wg.Wait()
 	g.closing.Do(g.client.close)
-	g.settle()
 }
 
 // Run returns the state of the load. It is immutable and never nil. Its cost follows
@@ -195,7 +188,7 @@ func (g *Generator) Run() *Run {
 	defer l.mu.Unlock()
 	out := &Run{
 		Spec:      g.spec,
-		Active:    g.current != nil,
+		Active:    l.current != nil,
 		Totals:    l.totals(nil),
 		Latency:   l.single.latency(),
 		Gauge:     g.sampler.gauge(now, capacity, target, limited),
@@ -225,35 +218,17 @@ func (g *Generator) Changed() <-chan struct{} {
 func (g *Generator) Wait(ctx context.Context) error {
 	l := g.ledger
 	l.mu.Lock()
-	if g.quiet() {
-		l.mu.Unlock()
-		return nil
+	if l.settled == nil {
+		l.settled = make(chan struct{})
 	}
-	if g.settled == nil {
-		g.settled = make(chan struct{})
-	}
-	settled := g.settled
+	settled := l.settled
+	l.notify()
 	l.mu.Unlock()
 	select {
 	case <-settled:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// quiet reports whether nothing is going on; the ledger's lock is held.
-func (g *Generator) quiet() bool {
-	return g.current == nil && len(g.ledger.live) == 0 && g.ledger.unsentRecords == 0
-}
-
-// settle wakes those who wait, if it is time.
-func (g *Generator) settle() {
-	g.ledger.mu.Lock()
-	defer g.ledger.mu.Unlock()
-	if g.settled != nil && g.quiet() {
-		close(g.settled)
-		g.settled = nil
 	}
 }
 
@@ -275,7 +250,7 @@ func (g *Generator) register(run *oneRun, now time.Time) *flight {
 // is held, and there is room.
 func (g *Generator) send(run *oneRun, due time.Time) {
 	r := g.register(run, due)
-	g.wg.Go(func() { g.do(r); g.settle() })
+	g.wg.Go(func() { g.do(r) })
 }
 
 // do carries a request through to its end.
@@ -287,12 +262,12 @@ func (g *Generator) do(r *flight) {
 
 // endRun ends the hold or rate that is running; the ledger's lock is held.
 func (g *Generator) endRun() {
-	if c := g.current; c != nil {
+	if c := g.ledger.current; c != nil {
 		if c.timer != nil {
 			c.timer.Stop()
 		}
 		close(c.stop)
-		g.current = nil
+		g.ledger.current = nil
 		c.open = false
 		g.ledger.settleRun(c, g.now())
 		g.ledger.notify()
@@ -311,9 +286,9 @@ func (g *Generator) skip(run *oneRun, due time.Time, n int, text string) {
 	g.wg.Go(func() {
 		g.opts.Record(r)
 		g.ledger.mu.Lock()
+		defer g.ledger.mu.Unlock()
 		g.ledger.unsentRecords--
-		g.ledger.mu.Unlock()
-		g.settle()
+		g.ledger.notify()
 	})
 }
 

@@ -67,15 +67,13 @@ func (a KeepAlive) dialer() func(ctx context.Context, network, addr string) (net
 // the connection open makes it longer.
 func (g *Generator) FailsWithin(s Spec) time.Duration {
 	o := g.opts
-	bounds := []time.Duration{max(o.Timeouts.Connect, o.KeepAlive.Unacked+o.KeepAlive.Interval), cmp.Or(s.Timeout, o.Timeouts.Total)}
+	silent, total := o.KeepAlive.Unacked+o.KeepAlive.Interval, cmp.Or(s.Timeout, o.Timeouts.Total)
 	if o.Target.Protocol == HTTP2 {
-		bounds[0] = max(o.Timeouts.Connect, o.KeepAlive.PingAfter+o.KeepAlive.PingTimeout)
+		silent = o.KeepAlive.PingAfter + o.KeepAlive.PingTimeout
 	}
-	least := time.Duration(0)
-	for _, d := range bounds {
-		if d > 0 && (least == 0 || d < least) {
-			least = d
-		}
+	silent = max(silent, o.Timeouts.Connect)
+	if silent == 0 || total == 0 {
+		return max(silent, total)
 	}
-	return least
+	return min(silent, total)
 }

@@ -20,19 +20,28 @@ type ledger struct {
 	// unsentRecords counts the unsent records that the ledger still has to deliver.
 	unsentRecords int
 
+	// current is the hold or rate that is running, started the last Begin.
+	current *oneRun
+	started time.Time
+
 	changed chan struct{} // closed at the next change, if watched
 	watched bool
+	settled chan struct{} // closed when nothing is going on any more, for Wait; nil: nobody waits
 }
 
 func newLedger(windowLimit int) *ledger {
 	return &ledger{time: timeline{limit: windowLimit}, changed: make(chan struct{})}
 }
 
-// notify tells the readers about a change; the caller holds mu.
+// notify tells the readers about a change, and wakes those who wait if it is time; the caller holds mu.
 func (l *ledger) notify() {
 	if l.watched {
 		close(l.changed)
 		l.changed, l.watched = make(chan struct{}), false
+	}
+	if l.settled != nil && l.current == nil && len(l.live) == 0 && l.unsentRecords == 0 {
+		close(l.settled)
+		l.settled = nil
 	}
 }
 

@@ -30,9 +30,6 @@ type server struct {
 type sampler struct {
 	*common
 	kick chan struct{} // requests a sample now
-	// state reports whether a hold or rate is running, and the time of the last Begin;
-	// the caller holds the ledger's lock.
-	state func() (sending bool, started time.Time)
 
 	// Only the loop uses these: the backends, the kinds of servers that have ever answered, and
 	// when the next poll may begin.
@@ -46,8 +43,8 @@ type sampler struct {
 	doubtSince time.Time
 }
 
-func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
-	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, heard: map[string]bool{}}
+func newSampler(c *common) *sampler {
+	return &sampler{common: c, kick: make(chan struct{}, 1), servers: map[string]*server{}, heard: map[string]bool{}}
 }
 
 // wake asks for a sample now.
@@ -66,12 +63,11 @@ func (sm *sampler) loop() {
 	for {
 		begin := sm.now()
 		sm.ledger.mu.Lock()
-		sending, started := sm.state()
-		if sending || len(sm.ledger.live) > 0 {
+		if sm.ledger.current != nil || len(sm.ledger.live) > 0 {
 			busy = begin
 		}
 		each := sampleEach
-		if begin.Sub(started) < burstTime {
+		if begin.Sub(sm.ledger.started) < burstTime {
 			each = sampleSoon
 		}
 		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
@@ -143,7 +139,7 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= doubtAfter {
 		out.Unknown, out.Queued = out.Queued, 0
 	}
-	if sending, _ := sm.state(); m.at.IsZero() && s.outstanding == 0 && !sending {
+	if m.at.IsZero() && s.outstanding == 0 && sm.ledger.current == nil {
 		out.Basis, out.Source = BasisIdle, ""
 	}
 	return out

@@ -35,14 +35,13 @@ func (g *Generator) hold(r *flight) {
 		r = g.nextOfHold(now)
 		g.ledger.mu.Unlock()
 	}
-	g.settle()
 }
 
 // nextOfHold schedules a request of the running hold; nil if all its workers are busy,
 // or if there is no hold. The caller holds the ledger's lock, and has checked that
 // there is room.
 func (g *Generator) nextOfHold(now time.Time) *flight {
-	c := g.current
+	c := g.ledger.current
 	if c == nil || c.Spec.Shape != Hold || g.working >= c.Spec.N {
 		return nil
 	}
@@ -91,7 +90,6 @@ func (g *Generator) rate(c *oneRun, begin time.Time) {
 		}
 		n, more := g.tick(c, i, begin)
 		if !more {
-			g.settle()
 			return
 		}
 		i += n
@@ -107,7 +105,7 @@ func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if g.current != c {
+	if l.current != c {
 		return 0, false
 	}
 	if c.Spec.For > 0 && c.Spec.dueAfter(i) >= c.Spec.For {
