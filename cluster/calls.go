@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
@@ -41,10 +42,7 @@ type Right struct {
 
 // String gives the right in kubectl's words: "patch deployments.apps".
 func (r Right) String() string {
-	s := r.Verb + " " + r.Resource
-	if r.Group != "" {
-		s += "." + r.Group
-	}
+	s := r.Verb + " " + schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
 	if r.Subresource != "" {
 		s += "/" + r.Subresource
 	}
@@ -220,27 +218,23 @@ func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	what, deployments := "deployment "+harmless(dep.String()), resources[KindDeployment]
-	fail := func(err error) error {
-		return sentence(what+" cannot be restarted: "+c.why(ctx, err, "get and patch on deployments", "it does not exist"), err)
-	}
 	var d appsv1.Deployment
 	err := c.sameCluster(ctx, mainLine)
 	if err == nil {
 		err = deployments.of(c.get(), dep.Namespace).Name(dep.Name).Do(ctx).Into(&d)
 	}
-	if err != nil {
-		return fail(err)
-	}
-	if d.Spec.Paused {
+	if err == nil && d.Spec.Paused {
 		return fmt.Errorf("%s is paused and cannot be restarted; resume it first", what)
 	}
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`,
-		time.Now().Format(time.RFC3339))
-	err = deployments.of(c.lines[mainLine].Patch(types.StrategicMergePatchType), dep.Namespace).Name(dep.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, parameterCodec).
-		Body([]byte(patch)).Do(ctx).Error()
+	if err == nil {
+		patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`,
+			time.Now().Format(time.RFC3339))
+		err = deployments.of(c.lines[mainLine].Patch(types.StrategicMergePatchType), dep.Namespace).Name(dep.Name).
+			VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, parameterCodec).
+			Body([]byte(patch)).Do(ctx).Error()
+	}
 	if err != nil {
-		return fail(err)
+		return sentence(what+" cannot be restarted: "+c.why(ctx, err, "get and patch on deployments", "it does not exist"), err)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
 )
 
 // Identity identifies a cluster, whatever the names of its contexts.
@@ -32,23 +32,20 @@ type Identity struct {
 // Identity returns the part of the cluster's identity that the kubeconfig contains: no
 // UID.
 func (c *Config) Identity() Identity {
-	ca := c.authority()
-	sum := sha256.New()
-	certificates := 0
-	for block, rest := pem.Decode(ca); block != nil; block, rest = pem.Decode(rest) {
-		sum.Write(block.Bytes)
-		certificates++
+	all, sum := c.authority(), sha256.New()
+	for _, certificate := range all {
+		sum.Write(certificate.Raw)
 	}
-	if certificates == 0 {
+	if len(all) == 0 {
 		sum.Write([]byte(c.Server))
 	}
 	url := sha256.Sum256([]byte(strings.ToLower(strings.TrimSuffix(c.Server, "/"))))
 	return Identity{CA: hex.EncodeToString(sum.Sum(nil)[:16]), Server: hex.EncodeToString(url[:16])}
 }
 
-// authority returns the certificates of the cluster's authority in PEM; empty when the
-// kubeconfig has none.
-func (c *Config) authority() []byte {
+// authority returns the certificates of the cluster's authority; none when the kubeconfig has
+// no readable ones.
+func (c *Config) authority() []*x509.Certificate {
 	if c.rest == nil { // made without a kubeconfig
 		return nil
 	}
@@ -56,21 +53,17 @@ func (c *Config) authority() []byte {
 	if len(ca) == 0 && c.rest.CAFile != "" {
 		ca, _ = os.ReadFile(c.rest.CAFile) // if unreadable, every request reports it
 	}
-	return ca
+	all, _ := cert.ParseCertsPEM(ca)
+	return all
 }
 
 // Authority returns the common name of the cluster's certificate authority; empty when
 // the kubeconfig has no readable one.
 func (c *Config) Authority() string {
-	block, _ := pem.Decode(c.authority())
-	if block == nil {
-		return ""
+	if all := c.authority(); len(all) > 0 {
+		return all[0].Subject.CommonName
 	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return ""
-	}
-	return cert.Subject.CommonName
+	return ""
 }
 
 // identityTimeout bounds one request for a cluster's identity: a credential plugin or a

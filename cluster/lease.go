@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -36,8 +36,7 @@ type Lease struct {
 	version string
 	since   time.Time
 
-	mu    sync.Mutex
-	state LeaseState
+	state atomic.Value // a LeaseState
 }
 
 // LeaseState is what a program last saw of a Lease.
@@ -55,7 +54,9 @@ type LeaseState struct {
 // is missing.
 func (c *Client) NewLease(k Key) *Lease {
 	host, _ := os.Hostname()
-	return &Lease{c: c, key: k, id: host + "_" + string(uuid.NewUUID())}
+	l := &Lease{c: c, key: k, id: host + "_" + string(uuid.NewUUID())}
+	l.state.Store(LeaseState{})
+	return l
 }
 
 // Run takes part until ctx ends, and then gives the Lease to others.
@@ -76,11 +77,7 @@ func (l *Lease) Run(ctx context.Context) {
 }
 
 // State returns what this program last saw.
-func (l *Lease) State() LeaseState {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state
-}
+func (l *Lease) State() LeaseState { return l.state.Load().(LeaseState) }
 
 // look reads the Lease, and makes somebody its holder unless it is another program's.
 func (l *Lease) look(ctx context.Context, holder string) {
@@ -110,18 +107,17 @@ func (l *Lease) look(ctx context.Context, holder string) {
 
 // saw keeps what the Lease contains, or why a call failed.
 func (l *Lease) saw(ctx context.Context, x *coordinationv1.Lease, err error) {
-	now := time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.state.Err = ""
+	now, state := time.Now(), l.State()
+	state.Err = ""
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // another program was faster; the next look shows it
 	case err != nil:
-		l.since, l.state.Err = now, fmt.Sprintf("the lease %s cannot be used: %s", l.key, l.c.because(ctx, err))
+		l.since, state.Err = now, fmt.Sprintf("the lease %s cannot be used: %s", l.key, l.c.because(ctx, err))
 	case x.ResourceVersion != l.version:
 		l.version, l.since = x.ResourceVersion, now
 		holder := ptr.Deref(x.Spec.HolderIdentity, "")
-		l.state.Mine, l.state.Renewed = holder == l.id, now
-		l.state.Holder, _, _ = strings.Cut(holder, "_")
+		state.Mine, state.Renewed = holder == l.id, now
+		state.Holder, _, _ = strings.Cut(holder, "_")
 	}
+	l.state.Store(state)
 }

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -124,21 +125,9 @@ func (w *Watcher) idle(ctx context.Context) bool {
 // by itself, on connections that survived, ends it early.
 func lostPause(ctx context.Context, w *Watcher, l line, pause time.Duration) {
 	since := w.client.traffic.heard(l)
-	end := time.After(pause)
-	look := time.NewTicker(200 * time.Millisecond)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-end:
-			return
-		case <-look.C:
-			if w.client.traffic.heard(l).After(since) {
-				return
-			}
-		}
-	}
+	_ = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, pause, false, func(context.Context) (bool, error) {
+		return w.client.traffic.heard(l).After(since), nil
+	})
 }
 
 // checkLink checks a connection now.

@@ -11,6 +11,7 @@ import (
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // listingMost is how many objects of one namespace, or of all, a Listing has.
@@ -70,11 +71,8 @@ func (c *Client) List(ctx context.Context, word string, namespaces []string) (*L
 
 // full is the name of a kind that is unique: "ingresses.networking.k8s.io".
 func (r resource) full() string {
-	group, _, found := strings.Cut(r.apiVersion, "/")
-	if !found {
-		return r.plural
-	}
-	return r.plural + "." + group
+	gv, _ := schema.ParseGroupVersion(r.apiVersion) // ours, or one that the API server serves
+	return schema.GroupResource{Group: gv.Group, Resource: r.plural}.String()
 }
 
 // ofK9s are short names that k9s has, and the API server does not.
@@ -119,10 +117,7 @@ func servedOf(list *apidiscoveryv2.APIGroupDiscoveryList) (out []served) {
 					continue
 				}
 				seen[r.Resource] = true
-				at := v.Version
-				if g.Name != "" {
-					at = g.Name + "/" + at
-				}
+				at := schema.GroupVersion{Group: g.Name, Version: v.Version}.String()
 				k := served{resource: resource{at, r.Resource, r.ResponseKind.Kind}, namespaced: r.Scope == apidiscoveryv2.ScopeNamespace}
 				k.names = append([]string{r.Resource, r.SingularResource, strings.ToLower(r.ResponseKind.Kind), k.full()}, r.ShortNames...)
 				out = append(out, k)

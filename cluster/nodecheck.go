@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // compareAgain is the pause before lightsout lists the nodes once more: a change takes
@@ -17,23 +19,20 @@ const compareAgain = 100 * time.Millisecond
 // instance: then nothing else shows that the nodes are old.
 func nodesAreCurrent(ctx context.Context, w *Watcher) error {
 	differs := ""
-	for {
+	err := wait.PollUntilContextCancel(ctx, compareAgain, true, func(ctx context.Context) (bool, error) {
 		listed, err := w.client.Nodes(ctx)
 		switch {
 		case err != nil && differs == "":
-			return err
+			return false, err
 		case err == nil:
 			differs = differingNode(w.Snapshot(), listed)
 		}
-		if differs == "" {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("node %s is not as lightsout shows it: the watch of the nodes is stuck", differs)
-		case <-time.After(compareAgain):
-		}
+		return differs == "", nil
+	})
+	if differs != "" {
+		return fmt.Errorf("node %s is not as lightsout shows it: the watch of the nodes is stuck", differs)
 	}
+	return err
 }
 
 // differingNode names a node that is missing on one side, or differs in what guards

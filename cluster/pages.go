@@ -119,19 +119,16 @@ func continueToken(body []byte) string {
 // there is none.
 func bytesField(message []byte, number protowire.Number) []byte {
 	for len(message) > 0 {
-		n, kind, tag := protowire.ConsumeTag(message)
-		if tag < 0 {
-			return nil
-		}
-		size := protowire.ConsumeFieldValue(n, kind, message[tag:])
+		n, kind, size := protowire.ConsumeField(message)
 		if size < 0 {
 			return nil
 		}
 		if n == number && kind == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(message)
 			value, _ := protowire.ConsumeBytes(message[tag:])
 			return value
 		}
-		message = message[tag+size:]
+		message = message[size:]
 	}
 	return nil
 }

@@ -51,19 +51,16 @@ var (
 // not a message.
 func (f omitted) strip(dst, src []byte) ([]byte, bool) {
 	for len(src) > 0 {
-		number, kind, tag := protowire.ConsumeTag(src)
-		if tag < 0 {
-			return dst, false
-		}
-		size := protowire.ConsumeFieldValue(number, kind, src[tag:])
+		number, kind, size := protowire.ConsumeField(src)
 		if size < 0 {
 			return dst, false
 		}
 		inner, found := f[number]
 		switch {
 		case !found || kind != protowire.BytesType:
-			dst = append(dst, src[:tag+size]...)
+			dst = append(dst, src[:size]...)
 		case inner != nil:
+			_, _, tag := protowire.ConsumeTag(src)
 			body, _ := protowire.ConsumeBytes(src[tag:])
 			dst = append(dst, src[:tag]...)
 			start := len(dst)
@@ -73,7 +70,7 @@ func (f omitted) strip(dst, src []byte) ([]byte, bool) {
 			}
 			putLength(dst[start:start+lengthSize], len(dst)-start-lengthSize)
 		}
-		src = src[tag+size:]
+		src = src[size:]
 	}
 	return dst, true
 }
@@ -101,12 +98,7 @@ func strippedList(buf, data []byte) []byte {
 		return data
 	}
 	var unknown runtime.Unknown
-	number, kind, tag := protowire.ConsumeTag(data[len(envelope):])
-	if number != 1 || kind != protowire.BytesType {
-		return data
-	}
-	body, n := protowire.ConsumeBytes(data[len(envelope)+tag:])
-	if n < 0 || unknown.TypeMeta.Unmarshal(body) != nil {
+	if unknown.TypeMeta.Unmarshal(bytesField(data[len(envelope):], 1)) != nil {
 		return data
 	}
 	item, isList := strings.CutSuffix(unknown.Kind, "List")
