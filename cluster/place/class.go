@@ -1,12 +1,14 @@
 package place
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	resources "k8s.io/component-helpers/resource"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/utils/ptr"
@@ -88,10 +90,8 @@ func (w *World) compile(spec cluster.Spec) *needs {
 	if a := n.spec.Affinity; a != nil {
 		n.affinity, n.anti = ptr.Deref(a.PodAffinity, n.affinity), ptr.Deref(a.PodAntiAffinity, n.anti)
 	}
-	for _, list := range [][]corev1.Container{n.spec.Containers, n.spec.InitContainers} {
-		for i := range list {
-			n.ports = append(n.ports, list[i].Ports...)
-		}
+	for _, c := range slices.Concat(n.spec.Containers, n.spec.InitContainers) {
+		n.ports = append(n.ports, c.Ports...)
 	}
 	return n
 }
@@ -177,32 +177,24 @@ func ParseLabels(text string) labels.Set {
 // term is a term of pod affinity or anti-affinity, parsed for matching.
 type term struct {
 	key        string // topology key
-	namespaces map[string]bool
-	spaces     labels.Selector // selects namespaces by their labels; may be nil
+	namespaces sets.Set[string]
+	spaces     labels.Selector // selects namespaces by their labels
 	selector   labels.Selector
 }
 
 func (w *World) term(c *class, t *corev1.PodAffinityTerm) term {
-	out := term{key: t.TopologyKey, namespaces: map[string]bool{}, selector: selector(t.LabelSelector)}
-	for _, ns := range t.Namespaces {
-		out.namespaces[ns] = true
-	}
-	if t.NamespaceSelector != nil {
-		out.spaces = selector(t.NamespaceSelector)
-	} else if len(t.Namespaces) == 0 {
-		out.namespaces[c.namespace] = true
+	out := term{t.TopologyKey, sets.New(t.Namespaces...), selector(t.NamespaceSelector), selector(t.LabelSelector)}
+	if t.NamespaceSelector == nil && len(t.Namespaces) == 0 {
+		out.namespaces.Insert(c.namespace)
 	}
 	return out
 }
 
 func (t *term) matches(w *World, c *class) bool {
-	if !t.namespaces[c.namespace] && (t.spaces == nil || !t.spaces.Matches(w.spaces[c.namespace])) {
-		return false
-	}
-	return t.selector.Matches(c.labelSet())
+	return (t.namespaces.Has(c.namespace) || t.spaces.Matches(w.spaces[c.namespace])) && t.selector.Matches(c.labelSet())
 }
 
-// selector parses a label selector; an invalid one selects nothing. The API server
+// selector parses a label selector; an invalid one selects nothing, as does nil. The API server
 // merged matchLabelKeys of affinity terms into it when the pod was created.
 func selector(s *metav1.LabelSelector) labels.Selector {
 	out, err := metav1.LabelSelectorAsSelector(s)

@@ -101,19 +101,16 @@ func (w *World) antiBlockers(c *class) (out []blocker) {
 	for _, t := range w.apart(c) {
 		out = append(out, blocker{w.newCounter(w.topology(t.key), false, nil, func(x *class) bool { return t.matches(w, x) }), antiAffinity})
 	}
-	keys := map[string]map[*class]bool{}
+	keys := map[string][]*class{}
 	for _, g := range w.guards {
 		for _, t := range w.apart(g) {
 			if g != c && t.matches(w, c) { // its own terms are above
-				if keys[t.key] == nil {
-					keys[t.key] = map[*class]bool{}
-				}
-				keys[t.key][g] = true
+				keys[t.key] = append(keys[t.key], g)
 			}
 		}
 	}
 	for _, key := range sortedKeys(keys) {
-		out = append(out, blocker{w.newCounter(w.topology(key), false, nil, func(x *class) bool { return keys[key][x] }), existingAnti})
+		out = append(out, blocker{w.newCounter(w.topology(key), false, nil, func(x *class) bool { return slices.Contains(keys[key], x) }), existingAnti})
 	}
 	return out
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"golang.org/x/sync/semaphore"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/match"
 	"lightsout/power/internal/poll"
@@ -123,10 +124,9 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if strings.HasPrefix(node.ProviderID, "openstack://") {
 		last = node.ProviderID[strings.LastIndexByte(node.ProviderID, '/')+1:]
 	}
-	known := make([]match.Candidate, len(all))
-	for i, s := range all {
-		known[i] = match.Candidate{ID: s.ID, Name: s.Name, Addresses: addresses(s)}
-	}
+	known := text.Each(all, func(s servers.Server) match.Candidate {
+		return match.Candidate{ID: s.ID, Name: s.Name, Addresses: addresses(s)}
+	})
 	m, _, err := match.One(DriverName, node, hint, last, known)
 	return m, err
 }
@@ -191,15 +191,14 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 	if err != nil {
 		return nil, err
 	}
-	out := make([]power.Reading, len(machines))
-	for i, m := range machines {
-		out[i] = power.Reported(power.Unknown, noServer)
+	return text.Each(machines, func(m power.Machine) power.Reading {
+		r := power.Reported(power.Unknown, noServer)
 		if k := slices.IndexFunc(all, func(s servers.Server) bool { return s.ID == m.ID }); k >= 0 {
-			out[i] = reading(all[k])
+			r = reading(all[k])
 		}
-		out[i].RequestedAt = asked
-	}
-	return out, nil
+		r.RequestedAt = asked
+		return r
+	}), nil
 }
 
 // reading maps a status (Nova API guide, "Server concepts"). A task that is
