@@ -303,10 +303,7 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 	if len(lines) > yamlLines {
 		lines = append(lines[:yamlLines], fmt.Sprintf("# %d more lines", len(lines)-yamlLines))
 	}
-	for i, l := range lines {
-		lines[i] = text.Cells(l)
-	}
-	return lines, err
+	return text.Each(lines, text.Cells), err
 }
 
 // hideValues hides everything of a Secret but its names, keys and type: its annotations may

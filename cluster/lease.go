@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 )
 
@@ -61,18 +62,9 @@ func (c *Client) NewLease(k Key) *Lease {
 
 // Run takes part until ctx ends, and then gives the Lease to others.
 func (l *Lease) Run(ctx context.Context) {
-	look := time.NewTicker(leaseRetry)
-	defer look.Stop()
-	for {
-		l.look(ctx, l.id)
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			if l.State().Mine {
-				l.look(context.WithoutCancel(ctx), "")
-			}
-			return
-		}
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) { l.look(ctx, l.id) }, leaseRetry)
+	if l.State().Mine {
+		l.look(context.WithoutCancel(ctx), "")
 	}
 }
 

@@ -53,10 +53,8 @@ func (f Flags) Path() string {
 		return f.File
 	}
 	for _, p := range []string{Name, defaultPath()} {
-		if p == Name && f.Elsewhere {
-			continue
-		}
-		if _, err := os.Lstat(p); !errors.Is(err, os.ErrNotExist) {
+		skip := p == Name && f.Elsewhere
+		if _, err := os.Lstat(p); !skip && !errors.Is(err, os.ErrNotExist) {
 			return p
 		}
 	}
@@ -182,10 +180,7 @@ func (f Flags) AbsPath() string {
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	path, err := filepath.Abs(f.Path())
-	if err != nil {
-		return ""
-	}
+	path, _ := filepath.Abs(f.Path()) // without a current folder: empty
 	return path
 }
 

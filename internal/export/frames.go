@@ -46,16 +46,6 @@ type Options struct {
 	Size int
 }
 
-// complete fills in the defaults.
-func (o *Options) complete() {
-	if o.Speed <= 0 {
-		o.Speed = 1
-	}
-	if o.To <= 0 || o.To > maxTime {
-		o.To = maxTime
-	}
-}
-
 // Frame is the screen for a while.
 type Frame struct {
 	// At and Until are film time; before the cut, At is the cast's.
@@ -115,7 +105,12 @@ func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
 // play gives the screens of the part of the cast that o chooses, without those that
 // show nothing new. It fills in what o leaves open.
 func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []Frame, err error) {
-	o.complete()
+	if o.Speed <= 0 {
+		o.Speed = 1
+	}
+	if o.To <= 0 || o.To > maxTime {
+		o.To = maxTime
+	}
 	p := newPlayer(c, th)
 	defer p.close()
 	caption := ""

@@ -164,9 +164,7 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 		}
 		same := was.Key == w.Key && was.After == w.After && was.Lost == w.Lost
 		if w.Lacks() && !same {
-			for k, why := range w.Reasons {
-				w.Reasons[k] = text.Clean(why, 400)
-			}
+			w.Reasons = text.Each(w.Reasons, func(why string) string { return text.Clean(why, 400) })
 			l.Workloads = append(l.Workloads, *w)
 		}
 	}
@@ -177,9 +175,9 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Wanted) }
 	homeless := func(w Workload) int { return min(1, w.Pending.High+w.Missing.High) }
 	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Or(homeless(b)-homeless(a), cmp.Compare(share(a), share(b))) })
-	for _, b := range o.Budgets {
-		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
-	}
+	l.Budgets = text.Each(o.Budgets, func(b place.Budget) string {
+		return fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required)
+	})
 }
 
 // until lists the deployments that have too few pods left until these are replaced.

@@ -85,11 +85,8 @@ func (r *Report) mapLines(width int) []string {
 	rows := [][]string{{"PAIRS"}}
 	for i, row := range r.Map() {
 		rows[0] = append(rows[0], fmt.Sprint(i+1))
-		line := []string{fmt.Sprintf("%d %s", i+1, text.Cells(r.Names[i]))}
-		for _, l := range row {
-			line = append(line, l.Mark())
-		}
-		rows = append(rows, line)
+		head := []string{fmt.Sprintf("%d %s", i+1, text.Cells(r.Names[i]))}
+		rows = append(rows, append(head, text.Each(row, (*Loss).Mark)...))
 	}
 	if len(rows) == 1 {
 		return nil

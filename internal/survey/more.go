@@ -53,9 +53,9 @@ func (r *Report) more(most int) (lines []string) {
 			who[what], many[what] = append(who[what], a.text(groups[what])), many[what]+groups[what].n
 		}
 	}
-	for _, what := range all {
-		lines = append(lines, "To spare"+map[bool]string{true: ", one at a time,"}[many[what] > 1]+" "+strings.Join(who[what], "; ")+": "+what)
-	}
+	lines = text.Each(all, func(what string) string {
+		return "To spare" + map[bool]string{true: ", one at a time,"}[many[what] > 1] + " " + strings.Join(who[what], "; ") + ": " + what
+	})
 	if hidden > 0 {
 		lines[len(lines)-1] += fmt.Sprintf("; and %d more in -o json", hidden)
 	}

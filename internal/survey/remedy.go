@@ -199,9 +199,9 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 			return with
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(m.loose), cluster.Key.Compare) {
-		m.Loosen = append(m.Loosen, text.List(m.loose[key])+" of "+key.String())
-	}
+	m.Loosen = text.Each(slices.SortedFunc(maps.Keys(m.loose), cluster.Key.Compare), func(key cluster.Key) string {
+		return text.List(m.loose[key]) + " of " + key.String()
+	})
 	return m
 }
 

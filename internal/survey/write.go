@@ -224,10 +224,7 @@ func (r *Report) Notes() (out []string) {
 	if n := r.Pairs - rows[Pair]; n > 0 {
 		out = append(out, text.Count(n, "pair breaks", "pairs break")+" no more than "+text.Noun(n, "its", "their")+" nodes do alone, and "+text.Noun(n, "has", "have")+" no line.")
 	}
-	for _, u := range r.Unknown {
-		out = append(out, "This survey is incomplete: "+u+".")
-	}
-	return out
+	return append(out, text.Each(r.Unknown, func(u string) string { return "This survey is incomplete: " + u + "." })...)
 }
 
 // Columns returns the headers for the HTML page.

@@ -188,16 +188,12 @@ func values(m power.Machine) fields.Values {
 	return fields.Values{Node: m.Params[paramNode], Address: m.Address, Machine: m.ID}
 }
 
-func (c command) render(v fields.Values) ([]string, error) {
-	argv := make([]string, len(c))
-	for i, t := range c {
-		var err error
-		argv[i], err = t.Render(v)
-		if err != nil {
-			return nil, err
-		}
+func (c command) render(v fields.Values) (argv []string, err error) {
+	for _, t := range c {
+		arg, wrong := t.Render(v)
+		argv, err = append(argv, arg), cmp.Or(err, wrong)
 	}
-	return argv, nil
+	return argv, err
 }
 
 func (d *Driver) secrets() ([]string, error) {
