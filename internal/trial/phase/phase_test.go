@@ -431,7 +431,7 @@ func TestNodesOneAfterTheOther(t *testing.T) {
 	w.Switched(n3, power.ActionOff, at(100)) // a second time
 	w.look(101)
 	w.want(view.PhaseRestored, llm.String(), "– | – | ")
-	w.want(view.PhaseDetected, n3, "119.5..130.5 | – | assumed timings")
+	w.want(view.PhaseDetected, n3, "120.5..131.5 | – | assumed timings")
 	if got := len(w.Table()); got != 2*7+3 {
 		t.Errorf("%d rows", got)
 	}
@@ -583,7 +583,7 @@ func TestANodeThatGoesDownAgain(t *testing.T) {
 	w.boot(n4, 39)
 	w.node(n4, func(n *cluster.Node) { n.BootID = "third" })
 	w.ready(n4, 40)
-	w.want(view.PhaseDetected, n4, "64.5..75.5 | 29 | assumed timings")
+	w.want(view.PhaseDetected, n4, "65.5..76.5 | 29 | assumed timings")
 	w.want(view.PhaseBooted, n4, "– | 39 | ")
 	w.want(view.PhaseReady, n4, "39..69 | 40 | ")
 }
