@@ -149,6 +149,9 @@ func phaseCell(p view.Phase, first *float64) string {
 		parts = append(parts, "not seen")
 	} else {
 		parts = append(parts, fmt.Sprintf("%.1f", *p.Observed))
+		if p.From != nil {
+			parts[0] = fmt.Sprintf("%.1f–%s", *p.From, parts[0])
+		}
 		if first != nil {
 			parts = append(parts, fmt.Sprintf("%+.1f", math.Round((*p.Observed-*first)*10)/10+0))
 		}
