@@ -97,6 +97,14 @@ func (g *guard) whole() {
 	for _, why := range g.Self.Unknown {
 		g.say(RuleWayUnknown, Override, "", "%s.", why)
 	}
+	if g.Trial != "" && !strings.HasPrefix(g.Trial, self()) {
+		g.say(RuleTrial, Override, "", "Another lightsout on this host (%s) runs a trial of this cluster, in whose verdict this would count; wait for its end.", g.Trial)
+	}
+	for _, n := range g.Nodes {
+		if by := n.owned.Other.Note; by != (Note{}) && by.At.Add(CarriedOutWithin).After(g.At.Add(n.Ahead)) && !slices.Contains(g.Targets, n.Name) {
+			g.say(RuleTrial, Override, "", "A trial of another operator may be under way: %s %s.", n.Name, n.owned.SwitchedOff())
+		}
+	}
 	g.controlPlane()
 	g.lastWorker()
 	g.protectedNames()

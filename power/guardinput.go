@@ -87,6 +87,8 @@ type guardInput struct {
 	NoJournal, Settles string
 	// NoIdentity: the cluster's UID is unknown, so lightsout cannot distinguish it from others.
 	NoIdentity bool
+	// Trial names the program on this host that runs a trial; empty if none does.
+	Trial string
 	// Limits tighten the rules.
 	Limits Limits
 }
@@ -129,6 +131,7 @@ const (
 	RuleIdentity      = "cluster-identity"
 	RuleOther         = "switched-by-other"
 	RulePreflight     = "preflight"
+	RuleTrial         = "trial-under-way"
 )
 
 // Finding is the result of one rule for an action.

@@ -23,7 +23,7 @@ const LockDir = "/tmp/lightsout-locks"
 const lockPause = 100 * time.Millisecond
 
 // errLocked reports that another program, or another operation, holds a lock.
-var errLocked = errors.New("another lightsout on this host is switching it")
+var errLocked = errors.New("another lightsout on this host is busy with it")
 
 // Locks keeps several programs on one host from switching at once: it has a lock for
 // each machine, and one for the cluster that a program holds while it judges. A lock is
@@ -87,24 +87,29 @@ func (l *Locks) try(name string) (free func(), err error) {
 		return nil, fmt.Errorf("it can't be locked against other programs: %w", err)
 	}
 	if err = flock(fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
-		_, _ = unix.Pwrite(fd, []byte(holder()), 0)
+		_, _ = unix.Pwrite(fd, []byte(self()+time.Now().Format(time.DateTime+" MST")+"\n"), 0)
 		return func() {
 			_ = unix.Ftruncate(fd, 0)
 			_ = unix.Close(fd)
 		}, nil
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		text := make([]byte, 100)
-		n, _ := unix.Pread(fd, text, 0)
-		by, _, _ := strings.Cut(string(text[:max(n, 0)]), "\n")
-		err = fmt.Errorf("%w (%s)", errLocked, cmp.Or(Clean(by), "its name is unknown"))
+		err = fmt.Errorf("%w (%s)", errLocked, nameIn(fd))
 	}
 	_ = unix.Close(fd)
 	return nil, err
 }
 
-// holder names this program in the lock files that it holds.
-func holder() string { return fmt.Sprintf("pid %d of %s\n", os.Getpid(), account()) }
+// self begins the name of this program in the lock files that it holds.
+func self() string { return fmt.Sprintf("pid %d of %s, since ", os.Getpid(), account()) }
+
+// nameIn is the name of the holder in a lock file.
+func nameIn(fd int) string {
+	text := make([]byte, 200)
+	n, _ := unix.Pread(fd, text, 0)
+	by, _, _ := strings.Cut(string(text[:max(n, 0)]), "\n")
+	return cmp.Or(Clean(by), "its name is unknown")
+}
 
 // tryAll takes several locks, or none of them.
 func (l *Locks) tryAll(names []string) (free func(), err error) {
@@ -136,10 +141,11 @@ func (l *Locks) take(ctx context.Context, names []string) (free func(), err erro
 	}
 }
 
-// machineLock and clusterLock return the names of the locks of a machine and of the
-// cluster: one for each way in which another program may know the cluster.
+// machineLock, clusterLock and trialLock return the names of the locks of a machine, of the
+// cluster and of its trial: one for each way in which another program may know the cluster.
 func machineLock(c Cluster, m Machine) []string { return lockNames("machine", c, m.key()) }
 func clusterLock(c Cluster) []string            { return lockNames("cluster", c) }
+func trialLock(c Cluster) []string              { return lockNames("trial", c) }
 
 func lockNames(kind string, c Cluster, more ...string) (names []string) {
 	for _, key := range c.keys() {
@@ -148,23 +154,40 @@ func lockNames(kind string, c Cluster, more ...string) (names []string) {
 	return names
 }
 
-// held reports whether somebody holds one of several locks. Whoever asks holds nothing
+// heldBy names the program that holds one of several locks; empty if none does. Whoever asks holds nothing
 // that a second one who asks would see; whoever takes a lock tries again.
-func (l *Locks) held(names []string) bool {
-	return l != nil && slices.ContainsFunc(names, func(name string) bool {
+func (l *Locks) heldBy(names []string) (by string) {
+	if l == nil {
+		return ""
+	}
+	for _, name := range names {
 		fd, err := unix.Open(l.path(name), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
-			return false // nobody has ever taken it, or nobody can
+			continue // nobody has ever taken it, or nobody can
 		}
-		defer unix.Close(fd)
-		return errors.Is(flock(fd, unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
-	})
+		if errors.Is(flock(fd, unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK) {
+			by = nameIn(fd)
+		}
+		_ = unix.Close(fd)
+	}
+	return by
 }
 
 // lockedElsewhere reports whether another program on this host is switching a
 // node's machine.
 func (s *Switcher) lockedElsewhere(b Binding) bool {
 	return slices.ContainsFunc(b.machines(), func(m *Machine) bool {
-		return s.Fleet.cfg.Locks.held(machineLock(s.Fleet.cluster(), *m))
+		return s.Fleet.cfg.Locks.heldBy(machineLock(s.Fleet.cluster(), *m)) != ""
 	})
+}
+
+// LockTrial keeps other programs on this host from a trial of the cluster until end is called. The error names
+// the one that runs a trial. A nil Fleet and a dry run lock nothing.
+func (f *Fleet) LockTrial() (end func(), err error) {
+	if f == nil || f.cfg.DryRun {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*lockPause)
+	defer cancel()
+	return f.cfg.Locks.take(ctx, trialLock(f.cluster()))
 }

@@ -58,3 +58,33 @@ func TestAHeldJournalDelaysNoPowerOn(t *testing.T) {
 		}
 	})
 }
+
+// Of two programs on a host one runs a trial; the other is told which, and switches nothing off without a typed word.
+func TestOneTrialOfAClusterAtATime(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		shutdown := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
+		fleet := p.switcher.Fleet
+		end, err := fleet.LockTrial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, err := p.switcher.Preview(t.Context(), shutdown); err != nil || q.Type != "" {
+			t.Errorf("its own trial: %v, %+v", err, q.Findings)
+		}
+		if _, err := fleet.LockTrial(); err == nil || !strings.Contains(err.Error(), self()) {
+			t.Errorf("a second trial: %v", err)
+		}
+		for _, name := range trialLock(fleet.cluster()) { // as if another program held it
+			if err := os.WriteFile(fleet.cfg.Locks.path(name), []byte("pid 1 of anna@bastion, since 10:00\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if q, err := p.switcher.Preview(t.Context(), shutdown); err != nil || q.Type == "" || !strings.Contains(q.Findings[0].Text, "(pid 1 of anna@bastion, since 10:00)") {
+			t.Errorf("the trial of another program: %v, %+v", err, q.Findings)
+		}
+		end()
+		if q, err := p.switcher.Preview(t.Context(), shutdown); err != nil || q.Type != "" {
+			t.Errorf("after its end: %v, %+v", err, q.Findings)
+		}
+	})
+}

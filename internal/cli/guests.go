@@ -21,8 +21,12 @@ type guests struct {
 
 // newGuests makes the trials, and the recorder if the screen is to have one.
 func (a *app) newGuests(opt session.Options, trials trial.Options) {
-	if a.opt.unprompted {
-		trials.Begin = func() { a.outages.Yield() }
+	trials.Begin = func() (func(), error) {
+		end, err := a.machines.fleet.LockTrial()
+		if err == nil && a.outages != nil {
+			a.outages.Yield()
+		}
+		return end, err
 	}
 	a.trials = trial.NewRunner(a.session.Controls(), trials)
 	a.guest = a.trials

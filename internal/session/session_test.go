@@ -249,7 +249,7 @@ func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, 
 	}
 	s := session.New(o)
 	r := trial.NewRunner(s.Controls(), trial.Options{
-		Cluster: "mdx", DryRun: o.DryRun, Production: o.Production, Dir: filepath.Join(dir, "trials"), Timeline: o.RecordWriter.Timeline(), Load: o.Load, Now: o.Now,
+		Begin: func() (func(), error) { return func() {}, nil }, Cluster: "mdx", DryRun: o.DryRun, Production: o.Production, Dir: filepath.Join(dir, "trials"), Timeline: o.RecordWriter.Timeline(), Load: o.Load, Now: o.Now,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &bench{Session: s, Runner: r, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}

@@ -31,6 +31,7 @@ type run struct {
 	opt  RunOptions
 	name string
 	dir  string
+	end  func() // as of Options.Begin
 	// deployment is the trial's deployment.
 	deployment cluster.Key
 	// lacked are the workloads that lacked pods when it began.

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -32,8 +33,9 @@ type Options struct {
 	Load *loadgen.Generator
 	// Names are replaced in the record of a trial; nil: none.
 	Names *record.Names
-	// Begin is called before a record begins, so that another one ends; nil: not.
-	Begin func()
+	// Begin is called before a trial begins, so that another record ends, and end when it is over. An
+	// error is why it may not begin.
+	Begin func() (end func(), err error)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -252,10 +254,12 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	if err != nil {
 		return err
 	}
-	if t.opt.Begin != nil {
-		t.opt.Begin()
+	r.end, err = t.opt.Begin()
+	if err != nil {
+		return fmt.Errorf("no trial of this cluster can begin: %w", err)
 	}
 	if err := r.openRecord(); err != nil {
+		r.end()
 		return err
 	}
 	t.run, t.kept = r, append(t.kept, r.dir)

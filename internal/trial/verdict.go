@@ -32,6 +32,7 @@ func (r *run) conclude() {
 	}
 	r.s.Say(e)
 	r.closeRecord()
+	r.end()
 	if r.opt.End {
 		r.s.End()
 	}
