@@ -31,13 +31,10 @@ func (s *app) foresee(ctx context.Context, p *plan.Plan) error {
 	}
 	fmt.Fprintln(stdout, "dry run: nothing was switched, nothing was sent")
 	if refused > 0 {
-		return usageError{fmt.Errorf("%d of the steps would be refused", refused)}
+		return fmt.Errorf("%d of the steps would be refused", refused)
 	}
 	return nil
 }
-
-// notBegun is a trial that was refused before its first step.
-func notBegun(why error) error { return usageError{fmt.Errorf("%w; nothing was sent", why)} }
 
 // checkGuards refuses a plan that the guards would refuse whenever it began.
 func (s *app) checkGuards(ctx context.Context, name string, p *plan.Plan, auto bool) error {
@@ -46,7 +43,7 @@ func (s *app) checkGuards(ctx context.Context, name string, p *plan.Plan, auto b
 			continue
 		}
 		if err := s.session.Refused(ctx, view.AskPower{Action: st.Action.How, Nodes: st.Action.Nodes}, assumed(p, i), auto); err != nil {
-			return notBegun(fmt.Errorf("%s: line %d: %w", name, st.Line, err))
+			return fmt.Errorf("%s: line %d: %w", name, st.Line, err)
 		}
 	}
 	return nil

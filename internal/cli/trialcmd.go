@@ -49,11 +49,10 @@ func newTrialCommand(o *options) *cobra.Command {
 		ValidArgsFunction: plans,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sum, err := runTrial(cmd.Context(), *o, args[0], f)
-			if f.junit == "" {
-				return err
+			if sum == nil && err != nil { // it ended before its first step
+				err = usageError{fmt.Errorf("%w; nothing was sent", err)}
 			}
-			suite, bad := report.JUnit(args[0], sum, err)
-			return cmp.Or(err, bad, os.WriteFile(f.junit, []byte(hidden.Load().Text(string(suite))+"\n"), 0o600))
+			return cmp.Or(err, f.keepJUnit(args[0], sum, err))
 		},
 	}
 	run.Flags().StringVar(&f.out, "record", "", "`folder` of the record (default a new one below the state folder)")
@@ -72,6 +71,15 @@ func newTrialCommand(o *options) *cobra.Command {
 	cmd.Long = "A trial runs a plan and judges it by the observations of lightsout.\n\n" + plan.Help()
 	cmd.Example = "  lightsout trial check outage.yaml\n  lightsout trial run outage.yaml\n  lightsout trial run mdx --lab"
 	return cmd
+}
+
+// keepJUnit writes the file for CI, if there is to be one.
+func (f *trialFlags) keepJUnit(name string, sum *record.Summary, why error) error {
+	suite, err := report.JUnit(name, sum, why)
+	if f.junit == "" || err != nil {
+		return err
+	}
+	return os.WriteFile(f.junit, []byte(hidden.Load().Text(string(suite))+"\n"), 0o600)
 }
 
 func newTrialCheckCommand() *cobra.Command {
@@ -155,7 +163,7 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	if st := p.Asks(); st != nil && !f.lab && !f.yes && !dryRun && !term.IsTerminal(int(os.Stdin.Fd())) {
 		return fmt.Errorf("there is no terminal to confirm on (%s); repeat with --yes", st.Text())
 	}
-	return nil
+	return f.keepJUnit(p.Name, nil, errors.New("the trial has not ended")) // it stays if lightsout is killed
 }
 
 // runTrial runs a plan in a session, and judges it. Without a verdict there is no summary.
@@ -165,7 +173,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) (*recor
 		err = f.check(p, o.dryRun)
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	if f.lab {
 		var stop func()
@@ -192,7 +200,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) (*recor
 			return err
 		}
 		if err := s.trials.Check(ctx, p); err != nil {
-			return notBegun(fmt.Errorf("%s: %w", name, err))
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		if o.dryRun {
 			return s.foresee(ctx, p)
@@ -218,11 +226,8 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) (*recor
 // why nothing proves it.
 func (s *app) trialOver(err error) (*record.Summary, error) {
 	sum, dir, refused := s.trials.Outcome()
-	switch {
-	case sum == nil && refused != nil:
-		return nil, notBegun(refused)
-	case sum == nil:
-		return nil, cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
+	if sum == nil {
+		return nil, cmp.Or(refused, err, errors.New("the trial did not begin: the reason is above"))
 	}
 	fmt.Fprintln(stdout)
 	kept, proven := provenBy(dir)
@@ -243,12 +248,8 @@ func (s *app) trialOver(err error) (*record.Summary, error) {
 func provenBy(dir string) (*record.Record, error) {
 	r, err := record.Open(dir)
 	for _, name := range []string{record.SummaryFile, record.ReportFile, record.HTMLFile} {
-		info, missing := os.Stat(filepath.Join(dir, name))
-		switch {
-		case missing != nil:
-			err = errors.Join(err, missing)
-		case info.Size() == 0:
-			err = errors.Join(err, fmt.Errorf("%s is empty", info.Name()))
+		if info, missing := os.Stat(filepath.Join(dir, name)); missing != nil || info.Size() == 0 {
+			err = errors.Join(err, fmt.Errorf("%s is missing or empty", name))
 		}
 	}
 	if err != nil {

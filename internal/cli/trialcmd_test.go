@@ -60,7 +60,9 @@ func TestARefusedCommandLineIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"trial run --lab --junit " + junit + " " + bad: bad + `: line 3: there is no step "of"; did you mean "off"?` + "\n" + bad + `: line 4: `,
+		"trial run mdx --yes --junit " + filepath.Join(bad, "junit.xml"):              "bad.yaml/junit.xml: not a directory; nothing was sent",
+		"trial run mdx --yes --kubeconfig /none --state " + dir + " --junit " + junit: "/none",
+		"trial run --lab --junit " + junit + " " + bad:                                bad + `: line 3: there is no step "of"; did you mean "off"?` + "\n" + bad + `: line 4: `,
 		"compare --help":      `there is no command "lightsout compare"; did you mean "lightsout trial compare"?`,
 		"trial compar --help": `did you mean "compare"?`,
 	} {
@@ -96,7 +98,7 @@ func TestATrialWithoutItsRecordFails(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, record.HTMLFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := provenBy(dir); err == nil || !strings.Contains(err.Error(), record.HTMLFile+" is empty") {
+	if _, err := provenBy(dir); err == nil || !strings.Contains(err.Error(), record.HTMLFile+" is missing or empty") {
 		t.Errorf("an empty report: %v", err)
 	}
 	if _, err := provenBy(filepath.Join(dir, "none")); err == nil {

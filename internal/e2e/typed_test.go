@@ -103,7 +103,7 @@ func checkTrial(t *testing.T, state string) {
 	}
 	// The plan can be repeated: it is read, and then there is no cluster.
 	_, errs, code := run(t, nil, "--kubeconfig", kubeconfig(t, "https://"+testenv.Refusing(t)), "--wait-for-api", "1s", "trial", "run", write(t, "again.yaml", string(r.Plan)), "--dry-run")
-	if code != exitFailed || strings.Contains(errs, "line ") || strings.Count(string(r.Plan), "\n  - ") != 5 {
+	if code != exitUsage || strings.Contains(errs, "line ") || strings.Count(string(r.Plan), "\n  - ") != 5 {
 		t.Errorf("the plan can't be repeated: exit %d, %s\n%s", code, errs, r.Plan)
 	}
 }

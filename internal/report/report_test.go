@@ -118,14 +118,16 @@ func TestJUnitHasACaseForEachExpectation(t *testing.T) {
 	s.Why = []string{"peak served", "pending"}
 	b, err := JUnit("plans/mdx.yaml", s, errors.New("it failed"))
 	got := string(b)
-	for _, want := range []string{fmt.Sprintf(`<testsuite name="mdx" tests="%d" failures="1" errors="1" time="%v">`, 1+len(s.Expectations), s.Ended.Sub(s.Started).Seconds()), `name="peak served of &#34;during&#34;" time="0">`, `<failure message="wanted 8, got 8">`, `<error message="wanted 4, got 4">`} {
+	for _, want := range []string{fmt.Sprintf(`<testsuite name="mdx" tests="%d" failures="2" errors="1" time="%v">`, 1+len(s.Expectations), s.Ended.Sub(s.Started).Seconds()), `name="peak served of &#34;during&#34;" time="0">`, `<failure message="wanted 8, got 8">`, `<error message="not observed: wanted 4, got 4">`} {
 		if err != nil || !strings.Contains(got, want) {
 			t.Errorf("%v: no %s in\n%s", err, want, got)
 		}
 	}
-	s.Why = append(s.Why, "step failed") // a reason of its own
-	if b, err := JUnit("mdx", s, errors.New("it failed")); err != nil || !strings.Contains(string(b), `failures="2" errors="1"`) {
-		t.Errorf("%v: %s", err, b)
+	for verdict, want := range map[view.Verdict]string{view.NotObserved: `failures="1" errors="2"`, view.Aborted: `failures="1" errors="2"`, view.Fail: `failures="2" errors="1"`} {
+		s.Verdict = verdict
+		if b, err := JUnit("mdx", s, errors.New("it failed")); err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %v: %s", verdict, err, b)
+		}
 	}
 }
 
