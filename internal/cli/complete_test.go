@@ -117,6 +117,7 @@ func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
 		"power of kube-node1":                      `there is no command "lightsout power of"; did you mean "off"?`,
 		"load http://x/ --bogus":                   `unknown flag: --bogus; see: lightsout load --help`,
 		"--context x --read-only power shutdown n": "unknown flag: --read-only; see: lightsout power shutdown --help", // and not --context
+		"--config x power nonsense":                `there is no command "lightsout power nonsense"; there are off, on, shutdown, status`,
 		"--context x --dry-run power shutdown":     "which node? lightsout power shutdown NODE...",
 		"--dry-run trial run":                      "which plan (mdx, vagrant or a file)? lightsout trial run PLAN",
 		"power nonsense":                           `there is no command "lightsout power nonsense"; there are off, on, shutdown, status`,

@@ -123,11 +123,12 @@ func Main(v string) int {
 	case err == nil:
 		return 0
 	}
+	wrong := errors.As(err, new(usageError))
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintln(stderr, "lightsout: "+text.Visible(err.Error()))
-	if errors.As(err, new(usageError)) {
+	if wrong {
 		return exitUsage
 	}
 	return exitFailed
@@ -165,7 +166,7 @@ func Command(v string) *cobra.Command {
 	addHelp(root, "lightsout")
 	root.AddCommand(topics()...)
 	group(root)
-	knowSwitches(root, root)
+	knowFlags(root, root)
 	return root
 }
 

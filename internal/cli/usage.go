@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -39,14 +40,14 @@ func commands(use, short string, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// knowSwitches has the commands that only hold others know the flags without a value of the commands
-// around them. Otherwise cobra takes the word behind such a flag for its value, and not for a command.
-func knowSwitches(root, cmd *cobra.Command) {
+// knowFlags has the commands that only hold others know the flags of the commands around them: cobra
+// takes the word behind an unknown one for its value, and not for a command.
+func knowFlags(root, cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
-		knowSwitches(root, c)
+		knowFlags(root, c)
 		for _, from := range []*cobra.Command{root, c} {
 			from.Flags().VisitAll(func(f *pflag.Flag) {
-				if f.NoOptDefVal != "" && cmd != root && cmd.Flags().Lookup(f.Name) == nil {
+				if cmd != root && cmd.Flags().Lookup(f.Name) == nil {
 					known := *f
 					known.Hidden, known.Shorthand = true, ""
 					cmd.Flags().AddFlag(&known)
@@ -81,14 +82,17 @@ func oneOf(what, value string, all ...string) error {
 	return usageError{fmt.Errorf("there is no %s %q; %s", what, value, yamlfile.Hint(value, all))}
 }
 
-// flagError is the error in a flag, with where all are. A command that is not there has none of the
-// flags that it was meant to have.
+// flagError is the error in a flag, with where all are, and none where help is wanted. A command that is
+// not there has none of the flags that it was meant to have.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && cmd.ValidateArgs(args) != nil {
 		return usageError{noCommand(cmd, args[0])}
 	}
 	if own := (usageError{}); errors.As(err, &own) { // of a choiceFlag
 		return own
+	}
+	if slices.Contains(os.Args, "--help") || slices.Contains(os.Args, "-h") {
+		return pflag.ErrHelp
 	}
 	return usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
 }
