@@ -78,7 +78,7 @@ func (c *console) events(e *session.Session) {
 		if c.lanes != nil && !slices.Contains(c.lanes, ev.Lane) {
 			continue
 		}
-		printLines(c.out, terminal.EventLine(ev))
+		printLines(c.out, terminal.EventLine(ev.Seen, ev)) // so the lines are in order
 	}
 }
 

@@ -96,7 +96,7 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64)
 func printRecord(w io.Writer, r *record.Record) error {
 	var b strings.Builder
 	for _, e := range slices.SortedStableFunc(slices.Values(r.Events), func(a, b view.Event) int { return a.At.Compare(b.At) }) {
-		printLines(&b, terminal.EventLine(e))
+		printLines(&b, terminal.EventLine(e.At, e))
 	}
 	for _, t := range r.Torn {
 		fmt.Fprintf(&b, "torn: %s\n", t)

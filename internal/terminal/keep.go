@@ -78,7 +78,7 @@ func (k keepsake) timeline() (said tui.SayMsg, err error) {
 	if k.frame == nil || len(k.frame.Events) == 0 {
 		return said, errors.New("there is nothing on the timeline yet")
 	}
-	return k.lines("timeline", "txt", text.Each(view.InOrder(k.frame.Events), EventLine))
+	return k.lines("timeline", "txt", text.Each(view.InOrder(k.frame.Events), func(e view.Event) string { return EventLine(e.At, e) }))
 }
 
 // lines keeps lines, readable by nobody else: YAML and logs may be confidential.

@@ -13,10 +13,10 @@ const lineTime = "15:04:05.000"
 // lineMost bounds each part of a line, in bytes: no text of ours is so long.
 const lineMost = 2000
 
-// EventLine writes an event as one line: time of day, offset from the trial's zero if
+// EventLine writes an event as one line: a time of day, offset from the trial's zero if
 // there is one, lane, subject, text. The line is safe for a terminal.
-func EventLine(e view.Event) string {
-	parts := []string{e.At.Format(lineTime)}
+func EventLine(at time.Time, e view.Event) string {
+	parts := []string{at.Format(lineTime)}
 	if e.Offset != nil {
 		parts = append(parts, text.Offset(time.Duration(*e.Offset*float64(time.Second)), e.When().Exact()))
 	}
