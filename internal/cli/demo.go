@@ -99,11 +99,8 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 	// Not ended by the terminal's Ctrl-C: lightsout ends it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	leash, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	out, closed := cmd.StdoutPipe()
+	if err = errors.Join(err, closed); err != nil {
 		return nil, err
 	}
 	var said strings.Builder
@@ -124,7 +121,8 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 	if why := context.Cause(ctx); why != nil {
 		return nil, why
 	}
-	return nil, fmt.Errorf("the lab ended before it was ready: %s", lastLine(said.String()))
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	return nil, fmt.Errorf("the lab ended before it was ready: %s", cmp.Or(lines[len(lines)-1], "it printed nothing"))
 }
 
 // stop ends the lab and waits until it has cleaned up.
@@ -136,22 +134,12 @@ func (l *lab) stop() {
 // findLab looks for lightsout-lab beside this program, then on the PATH.
 func findLab() (string, error) {
 	const name = "lightsout-lab"
-	if self, err := os.Executable(); err == nil {
-		if self, err = filepath.EvalSymlinks(self); err == nil {
-			p := filepath.Join(filepath.Dir(self), name)
-			if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
-				return p, nil
-			}
+	self, _ := os.Executable()
+	self, _ = filepath.EvalSymlinks(self) // empty if the program has no path
+	for _, p := range []string{filepath.Join(filepath.Dir(self), name), name} {
+		if p, err := exec.LookPath(p); err == nil {
+			return p, nil
 		}
 	}
-	if p, err := exec.LookPath(name); err == nil {
-		return p, nil
-	}
 	return "", fmt.Errorf("%s is neither beside this program nor on the PATH; `make build` builds both", name)
-}
-
-// lastLine is the last line that the lab printed.
-func lastLine(said string) string {
-	lines := strings.Split(strings.TrimSpace(said), "\n")
-	return cmp.Or(lines[len(lines)-1], "it printed nothing")
 }

@@ -127,7 +127,8 @@ func (p *demoPlayer) steps(script []demoStep) bool {
 			if !p.result(script, said, t) {
 				return false
 			}
-			if said = t.Next; said < len(script) && !p.announce(script[said].before, f) {
+			said, p.load = t.Next, demoLoad{failedBefore: f.Load.Totals.FailedSum()}
+			if said < len(script) && !p.read(script[said].before) {
 				return false
 			}
 		case t.Waiting:
@@ -137,12 +138,6 @@ func (p *demoPlayer) steps(script []demoStep) bool {
 		}
 	}
 	return false
-}
-
-// announce shows the caption before a step, whose requests count from now on.
-func (p *demoPlayer) announce(caption string, f *view.Frame) bool {
-	p.load = demoLoad{failedBefore: f.Load.Totals.FailedSum()}
-	return p.read(caption)
 }
 
 // result shows the caption after the step with that index, if it has one and is done.

@@ -120,13 +120,6 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// writeFailed writes a line for each class of failure, in the order of their codes.
-func writeFailed(w io.Writer, failed map[loadgen.Class]int) {
-	for _, c := range slices.SortedFunc(maps.Keys(failed), func(a, b loadgen.Class) int { return a.Code() - b.Code() }) {
-		fmt.Fprintf(w, "  failed %-20s %d\n", power.Clean(string(c)), failed[c])
-	}
-}
-
 func (s *loadSummary) writeText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s, %s, %.1f s\n", s.URL, s.Shape, s.Duration)
@@ -136,7 +129,9 @@ func (s *loadSummary) writeText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "scheduled %d = ok %d + failed %d + cancelled %d + in flight %d + unsent %d (%s)\n",
 		s.Scheduled, s.OK, s.Failed, s.Cancelled, s.InFlight, s.Unsent, mark)
-	writeFailed(&b, s.FailedByClass)
+	for _, c := range slices.SortedFunc(maps.Keys(s.FailedByClass), func(a, b loadgen.Class) int { return a.Code() - b.Code() }) {
+		fmt.Fprintf(&b, "  failed %-20s %d\n", power.Clean(string(c)), s.FailedByClass[c])
+	}
 	if s.LastError != "" {
 		fmt.Fprintf(&b, "  the last one: %s\n", s.LastError)
 	}

@@ -33,7 +33,8 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 	}
 	n := loadMeasure(x.Measure, l)
 	v := value{float64(n[0]), float64(n[1]), everything, text.Range(n)}.within(x)
-	if x.Measure == "failed_after_detection" && detectionHidden(sum) { // requests between it and its observation do not count
+	hidden := func(p view.Phase) bool { return p.Name == view.PhaseDetected && p.HiddenFrom != nil }
+	if x.Measure == "failed_after_detection" && slices.ContainsFunc(sum.Phases, hidden) { // requests between it and its observation do not count
 		v.hi, v.got = math.Inf(1), v.got+", and a blind span hid when the nodes were detected"
 	}
 	if ofOutage[x.Measure] || x.Measure == "failed" {
@@ -91,11 +92,6 @@ func covers(sum *record.Summary, l record.Load) (some bool) {
 		}
 	}
 	return some || len(sum.Outages) == 0
-}
-
-// detectionHidden reports whether a blind span hid when a node was detected.
-func detectionHidden(sum *record.Summary) bool {
-	return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseDetected && p.HiddenFrom != nil })
 }
 
 // loadMeasure returns a count of a load, at least and at most.

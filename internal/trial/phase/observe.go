@@ -53,8 +53,14 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 		return
 	}
 	if t.atZero.At.IsZero() && t.began.IsZero() {
+		// The first look after zero: the pods that were there at zero are taken to have served then.
+		// Which others have gone since, nobody knows.
 		t.began = now
-		t.service().startLate(t)
+		v := t.service()
+		v.start(s, t.deployment, func(p *cluster.Pod) bool { return p.Node != "" && !p.Finished() && !p.Created.After(t.zero) })
+		if v.pods != nil {
+			v.forecastFirst(t)
+		}
 	}
 	// With many nodes this runs once a second.
 	changed := func(name string) bool { return s.Node(name) != t.nodes[name].last }

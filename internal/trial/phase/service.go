@@ -39,15 +39,6 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key, served func(*clust
 	v.most, v.learnt = forecast.StartTime(s, dep)
 }
 
-// startLate takes the first look at the cluster after zero: the pods that were there at zero are taken to have
-// served then. Which others have gone since, nobody knows.
-func (v *service) startLate(t *Tracker) {
-	v.start(t.snapshot, t.deployment, func(p *cluster.Pod) bool { return p.Node != "" && !p.Finished() && !p.Created.After(t.zero) })
-	if v.pods != nil {
-		v.forecastFirst(t)
-	}
-}
-
 // forecastFirst works out the first forecast of the replacements.
 func (v *service) forecastFirst(t *Tracker) {
 	v.room, v.full = "", false
