@@ -141,11 +141,10 @@ func (l *Locks) take(ctx context.Context, names []string) (free func(), err erro
 	}
 }
 
-// machineLock, clusterLock and trialLock return the names of the locks of a machine, of the
-// cluster and of its trial: one for each way in which another program may know the cluster.
+// machineLock and clusterLock return the names of the locks of a machine and of the
+// cluster: one for each way in which another program may know the cluster.
 func machineLock(c Cluster, m Machine) []string { return lockNames("machine", c, m.key()) }
 func clusterLock(c Cluster) []string            { return lockNames("cluster", c) }
-func trialLock(c Cluster) []string              { return lockNames("trial", c) }
 
 func lockNames(kind string, c Cluster, more ...string) (names []string) {
 	for _, key := range c.keys() {
@@ -189,5 +188,5 @@ func (f *Fleet) LockTrial() (end func(), err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*lockPause)
 	defer cancel()
-	return f.cfg.Locks.take(ctx, trialLock(f.cluster()))
+	return f.cfg.Locks.take(ctx, lockNames("trial", f.cluster()))
 }

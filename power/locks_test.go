@@ -74,7 +74,7 @@ func TestOneTrialOfAClusterAtATime(t *testing.T) {
 		if _, err := fleet.LockTrial(); err == nil || !strings.Contains(err.Error(), self()) {
 			t.Errorf("a second trial: %v", err)
 		}
-		for _, name := range trialLock(fleet.cluster()) { // as if another program held it
+		for _, name := range lockNames("trial", fleet.cluster()) { // as if another program held it
 			if err := os.WriteFile(fleet.cfg.Locks.path(name), []byte("pid 1 of anna@bastion, since 10:00\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -96,7 +96,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed bool) (Questio
 func (s *Switcher) guardInput(r Request, state ClusterState) guardInput {
 	why, settles := s.noJournal()
 	return guardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: why, Settles: settles, NoIdentity: !s.Fleet.cluster().certain(), Trial: s.Fleet.cfg.Locks.heldBy(trialLock(s.Fleet.cluster()))}
+		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: why, Settles: settles, NoIdentity: !s.Fleet.cluster().certain(), Trial: s.Fleet.cfg.Locks.heldBy(lockNames("trial", s.Fleet.cluster()))}
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
