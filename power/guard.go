@@ -100,11 +100,6 @@ func (g *guard) whole() {
 	if g.Trial != "" && !strings.HasPrefix(g.Trial, self()) {
 		g.say(RuleTrial, Override, "", "Another lightsout on this host (%s) runs a trial of this cluster, in whose verdict this would count; wait for its end.", g.Trial)
 	}
-	for _, n := range g.Nodes {
-		if by := n.owned.Other.Note; by != (Note{}) && by.At.Add(CarriedOutWithin).After(g.At.Add(n.Ahead)) && !slices.Contains(g.Targets, n.Name) {
-			g.say(RuleTrial, Override, "", "A trial of another operator may be under way: %s %s.", n.Name, n.owned.SwitchedOff())
-		}
-	}
 	g.controlPlane()
 	g.lastWorker()
 	g.protectedNames()

@@ -108,9 +108,6 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a cluster whose UID is unknown", RuleIdentity, Override, "", func(p *guardInput) { p.NoIdentity = true }, false},
 		{"switched off by somebody else", RuleOther, Override, "n3", func(p *guardInput) { p.Nodes[2].owned.Other.Note.By = "anna@bastion" }, false},
 		{"a trial of another program", RuleTrial, Override, "", func(p *guardInput) { p.Trial = "pid 1 of anna@bastion, since 10:00" }, false},
-		{"another machine, just switched off by somebody else", RuleTrial, Override, "", func(p *guardInput) {
-			p.Nodes = append(p.Nodes, Node{NodeRef: NodeRef{Name: "n4"}, owned: Ownership{Owner: Others, Other: NodeNote{Note: Note{By: "anna@bastion", At: p.At.Add(-CarriedOutWithin + 1)}}}})
-		}, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *guardInput) { p.Busy["n3"] = ActionOn }, false},
 		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *guardInput) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
 		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *guardInput) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
