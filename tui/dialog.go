@@ -19,9 +19,11 @@ type dialog interface {
 	press(p pressed) (intent view.Intent, done bool)
 }
 
-// dialogs is the stack of dialogs over the panes; the topmost receives the keys.
+// dialogs is the stack of dialogs over the panes, and over it the question to the operator, which leaves
+// the keys to a dialog into which the operator types. The topmost receives the keys.
 type dialogs struct {
 	stack    []dialog
+	asked    *questionDialog // nil: none
 	answered map[string]bool // questions, by their ids
 	now      func() time.Time
 }
@@ -31,15 +33,27 @@ func (s *dialogs) open(d dialog) { s.stack = append(s.stack, d) }
 
 // top returns the dialog that receives the keys; nil if there is none.
 func (s *dialogs) top() dialog {
+	if s.asked != nil && !s.typing() {
+		return s.asked
+	}
 	if len(s.stack) == 0 {
 		return nil
 	}
 	return s.stack[len(s.stack)-1]
 }
 
+// typing reports whether the operator types into the top of the stack.
+func (s *dialogs) typing() bool {
+	if len(s.stack) == 0 {
+		return false
+	}
+	d, reads := s.stack[len(s.stack)-1].(readable)
+	return !reads || !d.reading()
+}
+
 func (s *dialogs) close(d dialog) {
-	if q, ok := d.(*questionDialog); ok {
-		s.answered[q.q.ID] = true
+	if d == s.asked {
+		s.answered[s.asked.q.ID], s.asked = true, nil
 	}
 	s.stack = slices.DeleteFunc(s.stack, func(o dialog) bool { return o == d })
 }
@@ -54,38 +68,36 @@ func (s *dialogs) inspect() view.Inspect {
 	return view.Inspect{}
 }
 
-// asks reports whether a dialog is a question.
-func asks(d dialog) bool { _, is := d.(*questionDialog); return is }
-
 // question opens, renews or closes the dialog of the frame's question.
 func (s *dialogs) question(q *view.Question) {
-	for _, d := range s.stack {
-		if open, ok := d.(*questionDialog); ok && q != nil && open.q.ID == q.ID {
-			open.renew(q)
-			return
-		}
-	}
-	s.stack = slices.DeleteFunc(s.stack, asks)
-	if q != nil && !s.answered[q.ID] {
-		d := &questionDialog{q: q, in: newInput(q.Secret), now: s.now}
-		d.begin()
-		s.open(d)
+	switch {
+	case q != nil && s.asked != nil && s.asked.q.ID == q.ID:
+		s.asked.renew(q)
+	case q == nil || s.answered[q.ID]:
+		s.asked = nil
+	default:
+		s.asked = &questionDialog{q: q, in: newInput(q.Secret), now: s.now}
+		s.asked.begin()
 	}
 }
 
-// hidden notes that the screen shows no dialog: a question takes no answer until it
+// hidden notes that the screen does not show the question: it takes no answer until it
 // has been seen again.
 func (s *dialogs) hidden() {
-	for _, d := range s.stack {
-		if q, ok := d.(*questionDialog); ok {
-			q.grace = grace{}
-		}
+	if s.asked != nil {
+		s.asked.grace = grace{}
 	}
 }
 
 // draw lays the dialogs over the lines of the screen.
 func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
-	for _, d := range s.stack {
+	shown := s.stack
+	if s.asked != nil && s.typing() {
+		s.hidden()
+	} else if s.asked != nil {
+		shown = slices.Concat(shown, []dialog{s.asked})
+	}
+	for _, d := range shown {
 		box, x, y, wide := frameDialog(sc, d, w, h)
 		lines = over(sc.t, lines, box, w, x, y, wide)
 	}
@@ -93,9 +105,10 @@ func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
 }
 
 // Keys typed before a question was on the screen were meant for something
-// else: they are absorbed until the keyboard was quiet for graceQuiet, but no
-// longer than graceMost.
+// else: they are absorbed for graceLeast, and then until the keyboard was quiet for
+// graceQuiet, but no longer than graceMost.
 const (
+	graceLeast = time.Second
 	graceQuiet = 400 * time.Millisecond
 	graceMost  = 1500 * time.Millisecond
 )
@@ -116,7 +129,7 @@ func (g *grace) shown(now time.Time) {
 // absorbs reports whether a key pressed now must be ignored.
 func (g *grace) absorbs(now time.Time) bool {
 	if !g.over && !g.drawn.IsZero() {
-		g.over = now.Sub(g.last) >= graceQuiet || now.Sub(g.drawn) >= graceMost
+		g.over = now.Sub(g.last) >= graceQuiet && now.Sub(g.drawn) >= graceLeast || now.Sub(g.drawn) >= graceMost
 		g.last = now
 	}
 	return !g.over

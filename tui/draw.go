@@ -153,7 +153,10 @@ func (m *Model) keyBar(w int) string {
 	t := m.s.t
 	r := newRow(w).space(1)
 	if d := m.dialogs.top(); d != nil {
-		return r.put(t.dim, fit(t.text(d.foot()), w-2, t.ellipsis)).String()
+		if m.dialogs.asked != nil && d != m.dialogs.asked {
+			r.put(t.fresh, "asked once this is closed: "+fit(t.text(m.dialogs.asked.title()), w/2, t.ellipsis)).space(2)
+		}
+		return r.put(t.dim, fit(t.text(d.foot()), r.left-1, t.ellipsis)).String()
 	}
 	sep := " " + t.bullet + " "
 	always := []string{"? help", "q quit"}

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -54,8 +53,8 @@ func (m *Model) pressDialog(p pressed) {
 		case p.name == "P":
 			m.opts.Send(view.SaveScreen{})
 			return
-		case p.name == ":" && !asks(m.dialogs.top()):
-			m.dialogs.stack = slices.DeleteFunc(m.dialogs.stack, func(d dialog) bool { return !asks(d) })
+		case p.name == ":" && m.dialogs.asked == nil:
+			m.dialogs.stack = nil
 			openPalette(m)
 			return
 		}

@@ -14,7 +14,7 @@ import (
 // settleKeys lets the grace of a question pass.
 func settleKeys(m *Model, now *time.Time) {
 	m.View()
-	*now = now.Add(graceQuiet)
+	*now = now.Add(graceLeast)
 }
 
 func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
@@ -29,9 +29,41 @@ func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
 	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "that key came too early: press it again") {
 		t.Fatalf("an absorbed key sent %#v, or nothing says that it is absorbed:\n%s", *sent, v)
 	}
-	*now = now.Add(graceQuiet)
+	*now = now.Add(graceLeast)
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
+}
+
+// A question that opens by itself takes no key for a second, and none from the operator who types a command, a filter
+// or a text to search for: it waits until that is done.
+func TestAQuestionThatOpensByItselfTakesNoKeyMeantForSomethingElse(t *testing.T) {
+	m, sent, now := testModel(calm(), 80, 24, Options{})
+	m.Update(FrameMsg{asked()})
+	m.View()
+	*now = now.Add(graceLeast - time.Millisecond)
+	if typeKeys(m, "right enter"); len(*sent) > 0 {
+		t.Fatalf("a key within the first second answers: %#v", (*sent)[0])
+	}
+	for open, done := range map[string]string{": p o": "enter", "/ w e": "enter", "? / o": "esc"} {
+		m, sent, now := testModel(calm(), 80, 24, Options{})
+		typeKeys(m, open)
+		*sent = nil
+		m.Update(FrameMsg{asked()})
+		m.View()
+		*now = now.Add(graceMost)
+		typeKeys(m, "x backspace")
+		if v := plainView(m); m.dialogs.top() == m.dialogs.asked || !strings.Contains(v, "asked once this is closed: Shut down kube-node3") {
+			t.Errorf("%s: the question takes the keys, or nothing says that it waits:\n%s", open, v)
+		}
+		*now = now.Add(graceMost)
+		typeKeys(m, done+" right enter")
+		if len(*sent) > 0 || m.dialogs.top() != m.dialogs.asked {
+			t.Errorf("%s: the question is not asked after that, or takes the keys at once: %#v", open, *sent)
+		}
+		settleKeys(m, now)
+		typeKeys(m, "right enter")
+		wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
+	}
 }
 
 // A terminal that is too small for the screen hides the question.

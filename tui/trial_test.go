@@ -43,7 +43,7 @@ func TestEnterTakesAWaitingStepOnce(t *testing.T) {
 		typeKeys(m, "enter")
 	}
 	wantSteps(t, sent, 1, "enter held down")
-	*now = now.Add(graceQuiet)
+	*now = now.Add(graceLeast)
 	typeKeys(m, "enter")
 	wantSteps(t, sent, 2, "an enter after a pause")
 	for caption, hint := range map[string]bool{"a program presses the keys": false, "": true} {
