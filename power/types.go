@@ -241,6 +241,7 @@ const (
 	StagePreparing Stage = "preparing" // lightsout prepares the question
 	StageDeferred  Stage = "deferred"  // another operation on the machine must end first
 	StageDraining  Stage = "draining"  // the node is drained first: nothing is asked of the machine
+	StageBlocked   Stage = "blocked"   // its drain stands still
 	StageWaiting   Stage = "waiting"   // nothing was sent yet
 	StageSending   Stage = "sending"   // the request is being sent
 	StageAccepted  Stage = "accepted"  // accepted, not yet seen
@@ -254,7 +255,7 @@ const (
 
 // Active reports whether an operation at this stage waits, or has a machine to switch.
 func (s Stage) Active() bool {
-	return s == StageDraining || s == StageWaiting || s == StageSending || s == StageAccepted
+	return s == StageDraining || s == StageBlocked || s == StageWaiting || s == StageSending || s == StageAccepted
 }
 
 // Progress is one step of an operation on one machine, reported as it happens.

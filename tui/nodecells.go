@@ -31,14 +31,14 @@ func nodePower(s *scene, n *cluster.Node) cell {
 		return cell{} // lightsout polls no machine of a deleted node
 	}
 	word, st := powerWord(s.t, m, known)
-	if word == asking(s.t) {
-		return shortCell(st, word, s.t.ellipsis)
-	}
-	return textCell(st, word)
+	return shortCell(st, word, cmp.Or(map[string]string{asking(s.t): s.t.ellipsis, drainBlocked: "blocked"}[word], word))
 }
 
 // asking is the power state of a machine before the first poll has ended.
 func asking(t *theme) string { return "asking" + t.ellipsis }
+
+// drainBlocked is the word for a drain that stands still.
+const drainBlocked = "drain blocked"
 
 func nodeRole(s *scene, n *cluster.Node) cell {
 	return dimCell(s, cmp.Or(strings.Join(n.Roles, ","), "worker"))
@@ -121,6 +121,8 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 	switch {
 	case !known:
 		return t.dash, t.dim
+	case m.Stage == power.StageBlocked:
+		return drainBlocked, t.bad
 	case m.Stage == power.StageDraining:
 		return "drain" + t.ellipsis, t.fresh
 	case m.Busy != "" && m.Stage.Active():

@@ -269,7 +269,7 @@ func heldUp(t *testing.T) (*world, *drainer, *view.Question) {
 	if f.Question != nil {
 		t.Errorf("asked at once: %+v", f.Question)
 	}
-	if f.Power["kube-node3"].Stage != power.StageDraining || len(f.Next) == 0 || f.Next[0] != "drain of kube-node3 is blocked · s on kube-node3 asks again" {
+	if f.Power["kube-node3"].Stage != power.StageBlocked || len(f.Next) == 0 || f.Next[0] != "drain of kube-node3 is blocked · s on kube-node3 asks again" {
 		t.Errorf("%+v, next %q", f.Power["kube-node3"], f.Next)
 	}
 	ahead.Store(int64(session.HeldLimit))

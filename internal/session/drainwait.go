@@ -27,7 +27,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	}
 	was, held := heldText(n.progress), heldText(p)
 	n.progress = p
-	doing := "draining"
+	doing, stage := "draining", power.StageDraining
 	if n.state == draining {
 		doing = fmt.Sprintf("draining: %s to go", text.Count(len(p.Evicting)+len(p.Held), "pod", "pods"))
 	}
@@ -41,7 +41,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		n.askAt = r.now().Add(heldLimit)
 	}
 	if held != "" {
-		doing += "; blocked: " + held
+		doing, stage = doing+"; blocked: "+held, power.StageBlocked
 	}
 	if held != was && held != "" {
 		f := view.Facts{Reported: held}
@@ -51,7 +51,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		n.holder = f.Budget
 		r.say(view.NewEvent(view.CodeDrainHeld, n.node, f))
 	}
-	r.machines.show(actionsAfter[d.by], power.StageDraining, doing, n.node)
+	r.machines.show(actionsAfter[d.by], stage, doing, n.node)
 }
 
 // heldText is why a drain does not go on: its last round failed, or a pod is held; and how many more are.

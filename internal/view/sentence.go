@@ -31,10 +31,7 @@ var codeSpecs = map[Code]codeSpec{
 		return "draining: " + text.Count(e.N, "pod", "pods") + " to go" + optional(e.Gone > 0, ", %d gone", e.Gone)
 	}},
 	CodeDrainHeld: {LanePower, Warning, func(e *Event) string {
-		if e.Budget == "" {
-			return "the drain is blocked: " + e.Reported
-		}
-		return "budget " + e.Budget + " holds pod " + e.Name + ", the drain is blocked: " + e.Reported
+		return "drain blocked: " + optional(e.Budget != "", "budget %s holds pod %s: ", e.Budget, e.Name) + e.Reported
 	}},
 	CodeDrainCancelled: {LanePower, Info, always("the drain is cancelled: lightsout evicts no more pods, and the node stays on")},
 	CodeDrained: {LanePower, Good, func(e *Event) string {
