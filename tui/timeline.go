@@ -72,13 +72,13 @@ func (p *timelinePane) event(s *scene, e view.Event) object {
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	out := drawing{title: "Timeline"}
-	next := s.f.Next[:max(0, min(len(s.f.Next), 1+h/6, h-1))]
+	next, all := joined(s.f.Next, max(0, min(1+h/6, h-1)), w-16)
 	out.lines = p.events(s, w, h-len(next), active)
 	lead := "next: "
 	for i, sentence := range next {
 		more := ""
 		if i == len(next)-1 {
-			more = after(" +", some(len(s.f.Next)-len(next), "more"), "")
+			more = after(" +", some(len(s.f.Next)-all, "more"), "")
 		}
 		room := w - width(lead+more) - 2
 		name, rest, _ := strings.Cut(s.t.text(sentence), " ") // a long name gives way before its reason
@@ -94,6 +94,23 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 		out.facts = s.facts(out.facts, "older events: events.jsonl")
 	}
 	return out
+}
+
+// joined puts sentences into lines, w wide: several into one only if there are more than n. It returns n lines at most,
+// and how many sentences are in them.
+func joined(sentences []string, n, w int) (lines []string, all int) {
+	most := len(sentences)
+	for i, sentence := range sentences {
+		last := len(lines) - 1
+		if most > n && last >= 0 && width(lines[last])+width(sentence)+3 <= w {
+			lines[last], most = lines[last]+" · "+sentence, most-1
+		} else if len(lines) == n {
+			return lines, i
+		} else {
+			lines = append(lines, sentence)
+		}
+	}
+	return lines, len(sentences)
 }
 
 // events draws the visible rows, oldest first: time, object, text.

@@ -88,10 +88,11 @@ func TestTheFirstScreenAndTheDetailsShowWhatLacksPods(t *testing.T) {
 	dep := c.Deployments[0]
 	c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: dep.Namespace, Name: "waits"}, Phase: "Pending", Status: "Pending", Deployment: dep.Name, Unplaced: "3 Insufficient nvidia.com/gpu"})
 	f.Snapshot, f.Focus = cluster.NewSnapshot(c), dep.Key
-	f.Next = []string{"one", "two", "three", "four", "five", "six"}
-	for _, s := range []size{{80, 24}, {120, 36}} {
+	off, cordoned, waits := "kube-node3 and kube-node4 are off (o)", "kube-node1 is cordoned (:uncordon)", "llm-jp 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu"
+	f.Next = []string{off, cordoned, waits, waits, waits, waits}
+	for s, next := range map[size]string{{80, 24}: off + " +5 more", {120, 36}: off + " · " + cordoned} {
 		m, _, _ := testModel(f, s.w, s.h, Options{})
-		if v := plainView(m); !strings.Contains(v, "W: cache 0/1 and 2 more lack pods") || !regexp.MustCompile(`(one|two) \+[45] more`).MatchString(v) {
+		if v := plainView(m); !strings.Contains(v, "W: cache 0/1 and 2 more lack pods") || !strings.Contains(v, next) || !regexp.MustCompile(`\+[35] more`).MatchString(v) {
 			t.Errorf("the first screen does not show what lacks pods, or hides forecasts:\n%s", v)
 		}
 		typeKeys(m, "2 enter")

@@ -96,14 +96,13 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		}
 	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
-	cause := []event{{text: x.causes(s, lost, off, len(homeless) > 0, ending)}}
-	lines := text.Each(slices.Concat(cause, homeless, items, last), func(e event) string { return e.text })
-	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+	causes := x.causes(s, lost, off, len(homeless) > 0, ending)
+	return text.Each(slices.Concat(causes, homeless, items, last), func(e event) string { return e.text })
 }
 
 // causes describes the nodes that take no pods while pods wait for a node, and those on which pods, which ending
 // counts, stay Terminating: first those that are on, or off, then the down, then the cordoned.
-func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, ending map[string]int) string {
+func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, ending map[string]int) []event {
 	by, stay := map[string][]string{}, map[string]int{}
 	for _, n := range s.Nodes() {
 		state, on := "", x.On[n.Name] && n.Ready != cluster.TriTrue
@@ -122,13 +121,13 @@ func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, end
 			by[state], stay[state] = append(by[state], n.Name), stay[state]+ending[n.Name]
 		}
 	}
-	return strings.Join(text.Each(slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Compare(b, a) }), func(state string) string {
+	return text.Each(slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Compare(b, a) }), func(state string) event {
 		out := named(by[state]) + text.Noun(len(by[state]), " is ", " are ") + state
 		if stay[state] > 0 {
 			out += ": " + pods(stay[state], "stays", "stay") + " Terminating"
 		}
-		return out
-	}), " · ")
+		return event{text: out}
+	})
 }
 
 // mostRoomless is how many workloads roomless names.

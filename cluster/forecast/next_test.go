@@ -63,13 +63,13 @@ func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
 	c.Pods[len(c.Pods)-2].Unplaced = "0/5 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match pod topology spread constraints, 3 Insufficient cpu."
 	c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key("default", "model"), Replicas: 3, Total: 3})
 	want := []string{
-		"kube-node3 is off (o): 4 pods stay Terminating · kube-node4 is down: 4 pods stay Terminating · kube-node1 is cordoned (:uncordon)",
+		"kube-node3 is off (o): 4 pods stay Terminating", "kube-node4 is down: 4 pods stay Terminating", "kube-node1 is cordoned (:uncordon)",
 		"model 0/3: 1 pod waits for a node: Insufficient nvidia.com/gpu",
 		"llm 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu",
 		"a: 1 pod waits for a node: cordoned nodes: 1; pod topology spread constraints; Insufficient cpu",
 		"more workloads: 1 pod waits for a node",
 	}
-	if got := (&Next{GoingOff: []string{"kube-node3"}}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !strings.HasPrefix(got[0], "kube-node3 is going off: 4 pods stay Terminating · ") {
+	if got := (&Next{GoingOff: []string{"kube-node3"}}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); got[0] != "kube-node3 is going off: 4 pods stay Terminating" {
 		t.Errorf("%q", got)
 	}
 	if got := (&Next{PowerOn: " (o)", Uncordon: " (:uncordon)"}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !slices.Equal(got, want) {
