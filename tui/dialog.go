@@ -138,26 +138,23 @@ func (g *grace) absorbs(now time.Time) bool {
 // absorbed reports whether the last key was ignored.
 func (g *grace) absorbed() bool { return !g.over && g.last != g.drawn }
 
-// mostDialog is how wide a dialog is at most, without its frame.
-const mostDialog = 100
-
 // frameDialog draws a dialog with its frame and gives where it goes in w x h.
 func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) {
 	t := s.t
-	widest := mostDialog
-	if wide, ok := d.(interface{ widest() int }); ok {
-		widest = wide.widest()
-	}
-	inW, inH := min(w-6, widest), h-4
+	inW, inH := w-6, h-4
 	body, had := d.draw(s, inW, inH)
-	title := t.text(d.title())
+	top := drawing{title: t.text(d.title())}
+	if p, ok := d.(interface{ position(t *theme) string }); ok {
+		top.sight = p.position(t)
+	}
 	foot := span{t.dim, " " + fit(t.text(d.foot()), inW-4, t.ellipsis) + " "}
-	wide = max(had, min(inW, max(width(title)+6, width(foot.s)+4)))
+	wide = max(had, min(inW, max(width(top.title+top.sight)+8, width(foot.s)+4)))
 	body = body[:min(len(body), max(inH, 0))]
+	top.lines = body
 	for i, l := range body {
 		body[i] = " " + l + blank(wide-had) + " "
 	}
 	wide += 4
-	lines = drawBox(t, wide, []section{{drawing: drawing{title: title, lines: body}, active: true}}, true, foot)
+	lines = drawBox(t, wide, []section{{drawing: top, active: true}}, true, foot)
 	return lines, (w - wide) / 2, max(0, (h-len(lines))/2), wide
 }

@@ -24,6 +24,9 @@ func openHelp(m *Model) {
 				out = append(out, fact{label: "  " + l[0], value: l[1]})
 			}
 		}
+		if s.f.Program != "" {
+			out = append(out, fact{}, fact{label: "In another terminal"}, fact{label: "  the same cluster", value: s.t.text(s.f.Program)})
+		}
 		return out[1:]
 	}})
 }

@@ -126,6 +126,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	m.settle()
 	m.inspect()
+	m.readReports()
 	m.drawn = m.screen()
 	cmd := m.cmd
 	m.cmd = nil
@@ -148,7 +149,9 @@ func (m *Model) take(msg tea.Msg) bool {
 	case SayMsg:
 		m.notices.add(notice{text: msg.Text, copied: msg.Copied, at: m.opts.Now(), stands: noticeFor, st: m.s.t.strong})
 	case ReportMsg:
-		m.report = &msg
+		if msg.Width == m.reportWidth() { // else the screen has changed since
+			m.report = &msg
+		}
 	case RecordsMsg:
 		m.showRecords(msg)
 	case tickMsg:

@@ -157,12 +157,20 @@ func TestPodsFollowMarksThenSelection(t *testing.T) {
 		t.Fatalf("%d pods of the load's deployment at first", n)
 	}
 	typeKeys(m, "down up")
-	if n := len(podsOf(m).rows); n != 4 || podsOf(m).of != "kube-node1" {
-		t.Errorf("%d pods of %s for the node under the cursor", n, podsOf(m).of)
+	if n := len(podsOf(m).rows); n != 4 || podsOf(m).of != "of kube-node1" {
+		t.Errorf("%d pods %s for the node under the cursor", n, podsOf(m).of)
 	}
 	typeKeys(m, "space down space")
 	if n := len(podsOf(m).rows); n != 8 {
 		t.Errorf("%d pods for two marked nodes", n)
+	}
+	f := calm()
+	c := f.Snapshot.Contents()
+	c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "waits"}, Phase: "Pending", Status: "Pending"})
+	f.Snapshot = cluster.NewSnapshot(c)
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "Pods on no node (1) and of 2 mark") || !strings.Contains(v, "waits") {
+		t.Errorf("the title does not name the pods that are on no node:\n%s", v)
 	}
 }
 

@@ -294,14 +294,6 @@ func (d *objectDialog) owner() cluster.Ref {
 	return d.told().Owner
 }
 
-// widest is how wide it may be: lines of others are not ours to wrap.
-func (d *objectDialog) widest() int {
-	if d.aspect == aspectDetails {
-		return mostDialog
-	}
-	return 1 << 10
-}
-
 // details returns all facts about the object.
 func (d *objectDialog) details(s *scene) []fact {
 	known := &details{s: s}
@@ -354,14 +346,13 @@ const pairsMost = 100
 // openSurvey shows the loss of these nodes together; without any, what the cluster can spare.
 func openSurvey(m *Model, nodes []string) {
 	pairs := len(nodes) == 0 && len(m.s.snap.Nodes()) <= pairsMost
-	command := m.s.f.Survey + strings.Repeat(" --pairs", btoi(pairs)) + after(" ", strings.Join(text.Each(nodes, text.ShellWord), " "), "")
+	command := m.s.f.Program + " survey" + strings.Repeat(" --pairs", btoi(pairs)) + after(" ", strings.Join(text.Each(nodes, text.ShellWord), " "), "")
 	d := &surveyDialog{wanted: view.Inspect{Survey: max(20, m.w-6), Together: strings.Join(nodes, " "), Pairs: pairs}}
 	d.factsDialog = factsDialog{heading: "Survey", facts: d.lines, copies: "its command", copied: func() string { return command }}
 	m.dialogs.open(d)
 }
 
 func (d *surveyDialog) inspect() view.Inspect { return d.wanted }
-func (d *surveyDialog) widest() int           { return d.wanted.Survey }
 
 // lines is the survey, once it has come.
 func (d *surveyDialog) lines(s *scene) []fact {

@@ -138,14 +138,14 @@ func TestTheSurveyIsOnTheScreen(t *testing.T) {
 		{"1 g space", "survey", " kube-node3", view.Inspect{Survey: 154, Together: "kube-node3"}},
 	} {
 		f := mdxOutage()
-		f.Survey = "lightsout survey --context lab"
+		f.Program = "lightsout --context lab"
 		m, sent, _ := testModel(f, 160, 36, Options{})
 		typeKeys(m, x.keys)
 		typeWord(m, x.typed)
 		if wantIntent(t, sent, x.want); !strings.Contains(plainView(m), "computing") {
 			t.Errorf("before the survey:\n%s", plainView(m))
 		}
-		if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Survey+x.more+" (") {
+		if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Program+" survey"+x.more+" (") {
 			t.Errorf("Y copies nothing:\n%s", plainView(m))
 		}
 		next := *f

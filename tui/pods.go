@@ -38,10 +38,9 @@ const manyNodes = 100
 // all. Those in trouble come first.
 type podsPane struct {
 	list[cluster.Key, *cluster.Pod]
-	of       string                      // the object that the pods belong to
-	tally    tally                       // including the pods that a filter hides
-	homeless int                         // on no node, beside those of marked nodes
-	pieces   map[**cluster.Pod]*podPiece // of all pods
+	of     string                      // whose pods they are
+	tally  tally                       // including the pods that a filter hides
+	pieces map[**cluster.Pod]*podPiece // of all pods
 }
 
 func newPodsPane() *podsPane {
@@ -98,7 +97,6 @@ func (p *podsPane) settle(s *scene) {
 // inScope returns the pods to show, or reports that it is all of them.
 func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	sc, dep := s.scope, s.deployment
-	p.homeless = 0
 	if len(s.marks) > 0 && (sc == scopeAuto || sc == scopeNode) {
 		return p.ofMarks(s), false
 	}
@@ -113,10 +111,10 @@ func (p *podsPane) inScope(s *scene) (pods []*cluster.Pod, all bool) {
 	}
 	switch {
 	case sc == scopeNode && s.node != "":
-		p.of = s.t.text(s.node)
+		p.of = "of " + s.t.text(s.node)
 		return s.snap.PodsOn(s.node), false
 	case sc == scopeDeployment && dep.Name != "":
-		p.of = s.t.text(dep.Name)
+		p.of = "of " + s.t.text(dep.Name)
 		return s.snap.PodsOf(dep), false
 	}
 	p.of = ""
@@ -130,14 +128,16 @@ func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
 	for _, n := range s.snap.Nodes() {
 		if s.marks[n.Name] {
 			pods = append(pods, s.snap.PodsOn(n.Name)...)
-			p.of = s.t.text(n.Name)
+			p.of = "of " + s.t.text(n.Name)
 		}
 	}
 	if len(s.marks) > 1 {
-		p.of = fmt.Sprintf("%d marked nodes", len(s.marks))
+		p.of = fmt.Sprintf("of %d marked nodes", len(s.marks))
 	}
 	alone := homeless(s)
-	p.homeless = len(alone)
+	if len(alone) > 0 {
+		p.of = fmt.Sprintf("on no node (%d) and %s", len(alone), p.of)
+	}
 	return append(pods, alone...)
 }
 
@@ -163,7 +163,7 @@ func goToAllPods(m *Model) {
 
 func (p *podsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Pods", after(" of ", p.of, ""), s.facts(some(p.homeless, "on no node"), some(p.tally.ending, "terminating"), readyOf(p.tally.ready, p.tally.total)), p.position(s), lines}
+	return drawing{"Pods", after(" ", p.of, ""), s.facts(some(p.tally.ending, "terminating"), readyOf(p.tally.ready, p.tally.total+p.tally.ending)), p.position(s), lines}
 }
 
 // podTrouble orders pods: those without a node first, then failing ones; ended ones

@@ -44,16 +44,16 @@ func TestShortenedNamesStayApart(t *testing.T) {
 	}
 }
 
-// TestTheTitleCountsWantedPods: a pod that is being deleted is not one of those that should be ready; and in little room
+// TestTheTitleCountsThePodsThatItLists: also one that is being deleted; and in little room
 // the hash of a ReplicaSet gives way before a status; of the title whose pods they are, all of it, then how many are ready, and never which rows are shown.
-func TestTheTitleCountsWantedPods(t *testing.T) {
+func TestTheTitleCountsThePodsThatItLists(t *testing.T) {
 	f := calm()
 	c := f.Snapshot.Contents()
 	dying := *c.Pods[0]
 	dying.Deleting, dying.Status = t0, "Terminating"
 	c.Pods[0] = &dying
 	f.Snapshot = cluster.NewSnapshot(c)
-	for w, want := range map[int][]string{160: {"1 terminating · 15/15 ready"}, 80: {" 3 Pods ─ 15/15 ready · 1–6 of 16 ─", "xk4q kube-node1 Terminating"}} {
+	for w, want := range map[int][]string{160: {"1 terminating · 15/16 ready"}, 80: {" 3 Pods ─ 15/16 ready · 1–6 of 16 ─", "xk4q kube-node1 Terminating"}} {
 		m, _, _ := testModel(f, w, 24, Options{})
 		typeKeys(m, "3")
 		for _, w := range want {

@@ -60,11 +60,11 @@ func TestTheListOfRecordsLeadsToReports(t *testing.T) {
 	}
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.ShowReport{Dir: second, Width: 100})
-	m.Update(ReportMsg{Dir: all.Lines[0].Path, Lines: []string{"of another record"}})
+	m.Update(ReportMsg{ShowReport: view.ShowReport{Dir: all.Lines[0].Path, Width: 100}, Lines: []string{"of another record"}})
 	if v := plainView(m); strings.Contains(v, "of another record") {
 		t.Errorf("the report of another record is shown:\n%s", v)
 	}
-	m.Update(ReportMsg{Dir: second, Lines: []string{"mdx: PASS"}})
+	m.Update(ReportMsg{ShowReport: view.ShowReport{Dir: second, Width: 100}, Lines: []string{"mdx: PASS"}})
 	if v := plainView(m); !strings.Contains(v, "mdx: PASS") {
 		t.Errorf("the report is not shown:\n%s", v)
 	}

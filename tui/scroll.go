@@ -178,6 +178,9 @@ func (p *pager) move(key string) bool {
 
 func (p *pager) scroll(by motion) { p.top = by.moved(p.top, len(p.lines)-p.room+1, p.room+1) }
 
+// position describes which lines are visible; empty if all are.
+func (p *pager) position(t *theme) string { return inSight(t, p.top, p.room, len(p.lines)) }
+
 // search goes to the next or previous line that contains the search text.
 func (p *pager) search(by int) {
 	p.note = ""

@@ -150,7 +150,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 	if cfg.Kubeconfig != "" {
 		opt.Kubectl = append(opt.Kubectl, "--kubeconfig", cfg.Kubeconfig)
 	}
-	opt.Survey = a.opt.CommandLine("survey", cfg)
+	opt.Program = a.opt.CommandLine("", cfg)
 	opt.RecordsOutages, opt.Pace = a.opt.unprompted, shownPace(cfg)
 	if a.load == nil {
 		opt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"

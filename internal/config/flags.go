@@ -184,7 +184,7 @@ func (f Flags) AbsPath() string {
 	return path
 }
 
-// CommandLine returns a command of lightsout with every flag that leads to the same machines,
+// CommandLine returns a command of lightsout, empty for the screen, with every flag that leads to the same machines,
 // journal and cluster from any folder and in any shell. c is the config that Read returned for
 // the flags.
 func (f Flags) CommandLine(command string, c *Config) string {
@@ -195,7 +195,7 @@ func (f Flags) CommandLine(command string, c *Config) string {
 		}
 	}
 	state, _ := c.StateDir() // without a state folder there is no journal
-	words := []string{before + "lightsout " + command}
+	words := []string{before + strings.TrimSpace("lightsout "+command)}
 	for _, w := range []struct{ flag, value string }{
 		{"--config", cmp.Or(f.AbsPath(), f.File)}, {"--kubeconfig", kubeconfig}, {"--context", f.Context}, {"--bastion", f.Bastion}, {"--state", state},
 	} {

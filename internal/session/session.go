@@ -78,9 +78,9 @@ type Options struct {
 	Drain Drainer
 	// Inspect reads single objects and logs; nil without a cluster.
 	Inspect Inspector
-	// Kubectl and Survey are those of Frame.
+	// Kubectl and Program are those of Frame.
 	Kubectl []string
-	Survey  string
+	Program string
 	// Around returns other places to show; nil for none.
 	Around Surroundings
 
@@ -347,7 +347,7 @@ func (s *Session) publish() *view.Frame {
 		Inspection:  s.inspections.newest(),
 		Scopes:      s.moving.known,
 		Kubectl:     s.opt.Kubectl,
-		Survey:      s.opt.Survey,
+		Program:     s.opt.Program,
 		Restore:     s.opt.Restore,
 	}
 	if f.Snapshot != nil {

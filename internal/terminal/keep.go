@@ -112,7 +112,7 @@ func (k keepsake) readReport(open func(dir string) (*record.Record, error), of v
 		dir := of.Dir
 		if dir == "" {
 			if k.frame == nil || k.frame.Trial == nil {
-				return tui.ReportMsg{Err: "there is no trial"}
+				return tui.ReportMsg{ShowReport: of, Err: "there is no trial"}
 			}
 			for range 50 { // it is written after the verdict
 				if _, err := os.Stat(k.frame.Trial.Report); err == nil || k.frame.Replay != nil {
@@ -128,8 +128,8 @@ func (k keepsake) readReport(open func(dir string) (*record.Record, error), of v
 			err = report.Text(&b, r, of.Width)
 		}
 		if err != nil {
-			return tui.ReportMsg{Dir: of.Dir, Err: "the report can't be read: " + err.Error()}
+			return tui.ReportMsg{ShowReport: of, Err: "the report can't be read: " + err.Error()}
 		}
-		return tui.ReportMsg{Dir: of.Dir, Lines: strings.Split(strings.TrimRight(b.String(), "\n"), "\n")}
+		return tui.ReportMsg{ShowReport: of, Lines: strings.Split(strings.TrimRight(b.String(), "\n"), "\n")}
 	}
 }

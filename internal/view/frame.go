@@ -65,11 +65,11 @@ type Frame struct {
 	// Scopes are the other scopes that the screen could show; nil while they are
 	// unknown. Records leave them out.
 	Scopes *Scopes
-	// Kubectl are the first words of a kubectl command for this cluster, Survey is the command that
-	// surveys it, and Restore the one that powers on what lightsout has left off, empty if the machines
+	// Kubectl are the first words of a kubectl command for this cluster, Program is the command with which another
+	// terminal shows it, and Restore the one that powers on what lightsout has left off, empty if the machines
 	// end with the screen. Records leave them out.
-	Kubectl         []string
-	Survey, Restore string
+	Kubectl          []string
+	Program, Restore string
 	// Recording is true while the record can be written; RecordErr is the reason, in
 	// one sentence, why it cannot.
 	Recording bool
