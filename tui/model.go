@@ -223,6 +223,9 @@ func (m *Model) adopt(f *view.Frame) {
 		m.active, m.zoom = m.list, false
 	}
 	m.settle()
+	if p, ok := m.active.pane.(*objectsPane); ok {
+		p.leave(m)
+	}
 	m.step.follow(f.Trial)
 	if n := f.Notice; n.Text != "" && !n.At.Equal(old.Notice.At) {
 		sign, st := levelStyle(m.s.t, n.Level)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -92,8 +93,6 @@ func (p *objectsPane) settle(s *scene) {
 		p.none = "type : and a kind: :pdb, :pvc, :cm, :ing, :crd or any other that the API server serves"
 	case l == nil:
 		p.none = "asking the API server for " + p.kind + " " + s.t.ellipsis
-	case l.Err != "":
-		p.none = l.Err
 	default:
 		p.none = "no " + p.kind + after(" in ", want.Namespaces, ": 0 or :ns all shows all namespaces")
 	}
@@ -102,6 +101,24 @@ func (p *objectsPane) settle(s *scene) {
 		rows = p.shown.Listing.Rows
 	}
 	p.take(s, rows)
+}
+
+// leave gives the screen back if the API server cannot list the kind, and shows why, and what else may have been meant.
+func (p *objectsPane) leave(m *Model) {
+	if p.shown == nil || p.shown.Listing != nil {
+		return
+	}
+	known := slices.Clone(kindWords)
+	for _, c := range newPalette(m).all {
+		known = append(known, c.names...)
+	}
+	far := func(word string) int { return text.Distance(p.kind, word) * btoi(!slices.Contains(known, p.kind)) }
+	slices.SortStableFunc(known, func(a, b string) int { return far(a) - far(b) })
+	near := known[:max(0, slices.IndexFunc(known, func(word string) bool { return far(word) == 0 || far(word) > max(1, len(p.kind)/3) }))]
+	m.say(after("did you mean :", strings.Join(near[:min(len(near), 3)], " or :"), "? ") + p.shown.Err)
+	if listKind(p.before, "")(m); p.kind == "" {
+		toggleWhole(m, m.active)
+	}
 }
 
 // setColumns makes the columns of the list: the name gives way last.

@@ -60,9 +60,18 @@ func TestAKindIsListed(t *testing.T) {
 	if v := plainView(m); !strings.Contains(v, "the user needs list on pdb") {
 		t.Errorf("the missing right is not named:\n%s", v)
 	}
-	typeKeys(m, "esc")
 	if wantIntent(t, sent, view.Inspect{}); m.active.name == "Objects" {
-		t.Error("esc does not lead back")
+		t.Error("the list that cannot be read takes the screen")
+	}
+	for word, near := range map[string]string{"noeds": "did you mean :nodes? the API server", "survay": "did you mean :survey? the API server", "pdc": "did you mean :pc or :pdb or :pvc? the API server", "quux": "─ the API server"} {
+		typeKeys(m, "5")
+		typeWord(m, word)
+		f = calm()
+		f.Inspection = &view.Inspection{Inspect: view.Inspect{List: word}, At: f.Now, Err: "the API server serves no kind"}
+		m.Update(FrameMsg{f})
+		if v := plainView(m); m.active.name != "Timeline" || !strings.Contains(v, near) {
+			t.Errorf("%s: %s, and not %q:\n%s", word, m.active.name, near, v)
+		}
 	}
 }
 

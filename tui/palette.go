@@ -34,6 +34,12 @@ type command struct {
 // openPalette opens the palette.
 func openPalette(m *Model) {
 	m.active.key(&m.s, moveNone)
+	d := newPalette(m)
+	d.find()
+	m.dialogs.open(d)
+}
+
+func newPalette(m *Model) *paletteDialog {
 	d := &paletteDialog{m: m, in: newInput(false)}
 	for _, p := range m.panes {
 		show := showPane(p.name)
@@ -66,8 +72,7 @@ func openPalette(m *Model) {
 			}
 		}
 	}
-	d.find()
-	m.dialogs.open(d)
+	return d
 }
 
 // add adds a command that can do anything on this screen, or on another.

@@ -116,6 +116,8 @@ func (d *questionDialog) typing() bool {
 
 func (d *questionDialog) reading() bool { return !d.typing() }
 
+func (d *questionDialog) position(t *theme) string { return d.body.position(t) }
+
 // open reports whether a choice other than the safe one may be taken.
 func (d *questionDialog) open() bool {
 	if d.q.Type != "" {
