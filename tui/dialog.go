@@ -31,24 +31,23 @@ type dialogs struct {
 // open puts a dialog on top.
 func (s *dialogs) open(d dialog) { s.stack = append(s.stack, d) }
 
-// top returns the dialog that receives the keys; nil if there is none.
-func (s *dialogs) top() dialog {
-	if s.asked != nil && !s.typing() {
-		return s.asked
+// shown are the dialogs on the screen, the topmost last.
+func (s *dialogs) shown() []dialog {
+	if n := len(s.stack); s.asked == nil || n > 0 && !readsOnly(s.stack[n-1]) {
+		return s.stack
 	}
-	if len(s.stack) == 0 {
-		return nil
-	}
-	return s.stack[len(s.stack)-1]
+	return append(slices.Clip(s.stack), s.asked)
 }
 
-// typing reports whether the operator types into the top of the stack.
-func (s *dialogs) typing() bool {
-	if len(s.stack) == 0 {
-		return false
+// readsOnly reports whether the operator does not type into a dialog.
+func readsOnly(d dialog) bool { r, ok := d.(readable); return ok && r.reading() }
+
+// top returns the dialog that receives the keys; nil if there is none.
+func (s *dialogs) top() dialog {
+	if all := s.shown(); len(all) > 0 {
+		return all[len(all)-1]
 	}
-	d, reads := s.stack[len(s.stack)-1].(readable)
-	return !reads || !d.reading()
+	return nil
 }
 
 func (s *dialogs) close(d dialog) {
@@ -91,13 +90,10 @@ func (s *dialogs) hidden() {
 
 // draw lays the dialogs over the lines of the screen.
 func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
-	shown := s.stack
-	if s.asked != nil && s.typing() {
+	if s.top() != s.asked {
 		s.hidden()
-	} else if s.asked != nil {
-		shown = slices.Concat(shown, []dialog{s.asked})
 	}
-	for _, d := range shown {
+	for _, d := range s.shown() {
 		box, x, y, wide := frameDialog(sc, d, w, h)
 		lines = over(sc.t, lines, box, w, x, y, wide)
 	}

@@ -79,7 +79,7 @@ type Model struct {
 	rec        bool         // the screen is being recorded
 	picture    bool         // of a record: nobody presses keys
 	drawn      tea.View     // the screen after the last message
-	report     *ReportMsg   // the last requested report; nil until it arrives
+	report     ReportMsg    // the last requested report; without lines until it arrives
 	cmd        tea.Cmd      // a command's result for the program
 }
 
@@ -126,7 +126,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	m.settle()
 	m.inspect()
-	m.readReports()
 	m.drawn = m.screen()
 	cmd := m.cmd
 	m.cmd = nil
@@ -149,8 +148,8 @@ func (m *Model) take(msg tea.Msg) bool {
 	case SayMsg:
 		m.notices.add(notice{text: msg.Text, copied: msg.Copied, at: m.opts.Now(), stands: noticeFor, st: m.s.t.strong})
 	case ReportMsg:
-		if msg.Width == m.reportWidth() { // else the screen has changed since
-			m.report = &msg
+		if msg.ShowReport == m.report.ShowReport { // another one may come late
+			m.report = msg
 		}
 	case RecordsMsg:
 		m.showRecords(msg)
@@ -158,6 +157,9 @@ func (m *Model) take(msg tea.Msg) bool {
 		m.cmd = tick()
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
+		if len(m.dialogs.stack) > 0 && m.report.Width > 0 {
+			m.readReport()
+		}
 	case tea.ResumeMsg: // somebody else has had the terminal
 		redraw(m)
 	case tea.KeyPressMsg:

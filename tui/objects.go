@@ -112,10 +112,11 @@ func (p *objectsPane) leave(m *Model) {
 	for _, c := range newPalette(m).all {
 		known = append(known, c.names...)
 	}
-	far := func(word string) int { return text.Distance(p.kind, word) * btoi(!slices.Contains(known, p.kind)) }
-	slices.SortStableFunc(known, func(a, b string) int { return far(a) - far(b) })
-	near := known[:max(0, slices.IndexFunc(known, func(word string) bool { return far(word) == 0 || far(word) > max(1, len(p.kind)/3) }))]
-	m.say(after("did you mean :", strings.Join(near[:min(len(near), 3)], " or :"), "? ") + p.shown.Err)
+	near := slices.MinFunc(known, func(a, b string) int { return text.Distance(p.kind, a) - text.Distance(p.kind, b) })
+	if far := text.Distance(p.kind, near); far == 0 || far > max(1, len(p.kind)/3) {
+		near = ""
+	}
+	m.say(after("did you mean :", near, "? ") + p.shown.Err)
 	if listKind(p.before, "")(m); p.kind == "" {
 		toggleWhole(m, m.active)
 	}

@@ -63,7 +63,7 @@ func TestAKindIsListed(t *testing.T) {
 	if wantIntent(t, sent, view.Inspect{}); m.active.name == "Objects" {
 		t.Error("the list that cannot be read takes the screen")
 	}
-	for word, near := range map[string]string{"noeds": "did you mean :nodes? the API server", "survay": "did you mean :survey? the API server", "pdc": "did you mean :pc or :pdb or :pvc? the API server", "quux": "─ the API server"} {
+	for word, near := range map[string]string{"noeds": "did you mean :nodes? the API server", "survay": "did you mean :survey? the API server", "pdc": "did you mean :pc? the API server", "quux": "─ the API server"} {
 		typeKeys(m, "5")
 		typeWord(m, word)
 		f = calm()

@@ -134,16 +134,11 @@ func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
 	if len(s.marks) > 1 {
 		p.of = fmt.Sprintf("of %d marked nodes", len(s.marks))
 	}
-	alone := homeless(s)
+	alone := slices.DeleteFunc(slices.Clone(s.snap.PodsOn("")), func(p *cluster.Pod) bool { return !p.Gone.IsZero() })
 	if len(alone) > 0 {
 		p.of = fmt.Sprintf("on no node (%d) and %s", len(alone), p.of)
 	}
 	return append(pods, alone...)
-}
-
-// homeless are the pods of no node.
-func homeless(s *scene) []*cluster.Pod {
-	return slices.DeleteFunc(slices.Clone(s.snap.PodsOn("")), func(p *cluster.Pod) bool { return !p.Gone.IsZero() })
 }
 
 // allPods shows all pods, or those of the selection again.

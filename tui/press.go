@@ -45,8 +45,8 @@ const noEdit = "lightsout edits and deletes nothing; :delete shows the command l
 // pressDialog passes a key, or pasted text, to the topmost dialog, except for the keys
 // that work in every dialog: redraw, copy, save a picture, and leave for a command.
 func (m *Model) pressDialog(p pressed) {
-	if d, ok := m.dialogs.top().(readable); ok && d.reading() {
-		switch text := d.toCopy(); {
+	if d := m.dialogs.top(); readsOnly(d) {
+		switch text := d.(readable).toCopy(); {
 		case (p.name == "y" || p.name == "Y") && text != "":
 			copyText(m, text)
 			return

@@ -29,44 +29,31 @@ func readReport(m *Model) {
 	})
 }
 
-// reportDialog shows a report, wrapped to the width of the screen.
-type reportDialog struct {
-	factsDialog
-	wanted view.ShowReport
+// openReport opens the report of the record in a folder; empty: of the trial.
+func openReport(m *Model, heading, dir string, path func() string) {
+	m.report = ReportMsg{ShowReport: view.ShowReport{Dir: dir}}
+	m.dialogs.open(&factsDialog{heading: heading, copies: "its path", copied: path, facts: func(s *scene) []fact { return reportFacts(s, m.report) }})
+	m.readReport()
 }
 
 // mostReport is how wide a report is at most.
 const mostReport = 100
 
-// openReport opens the report of the record in a folder; empty: of the trial.
-func openReport(m *Model, heading, dir string, path func() string) {
-	m.report = nil
-	d := &reportDialog{wanted: view.ShowReport{Dir: dir}}
-	d.factsDialog = factsDialog{heading: heading, copies: "its path", copied: path, facts: func(s *scene) []fact { return reportFacts(s, m.report, dir) }}
-	m.dialogs.open(d)
+// readReport asks for the report in the width of the screen.
+func (m *Model) readReport() {
+	m.report.Width = max(20, min(m.w-6, mostReport))
+	m.opts.Send(m.report.ShowReport)
 }
-
-// readReports asks for the open report in the width that the screen has room for.
-func (m *Model) readReports() {
-	for _, o := range m.dialogs.stack {
-		if d, ok := o.(*reportDialog); ok && d.wanted.Width != m.reportWidth() {
-			d.wanted.Width = m.reportWidth()
-			m.opts.Send(d.wanted)
-		}
-	}
-}
-
-func (m *Model) reportWidth() int { return max(20, min(m.w-6, mostReport)) }
 
 func judgedTrial(m *Model) bool { return m.s.f.Trial != nil && m.s.f.Trial.Verdict != "" }
 
-// reportFacts is the report of the record in a folder, once it has come; another one's may come late.
-func reportFacts(s *scene, r *ReportMsg, dir string) (out []fact) {
+// reportFacts is a report, once it has come.
+func reportFacts(s *scene, r ReportMsg) (out []fact) {
 	switch {
-	case r == nil || r.Dir != dir:
-		return []fact{plainFact(s, s.t.dim, "reading it "+s.t.ellipsis)}
 	case r.Err != "":
 		return []fact{plainFact(s, s.t.warn, r.Err)}
+	case r.Lines == nil:
+		return []fact{plainFact(s, s.t.dim, "reading it "+s.t.ellipsis)}
 	}
 	for i, l := range r.Lines {
 		out = append(out, plainFact(s, "", l))
