@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -100,39 +101,24 @@ func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
 	return lines
 }
 
-// Keys typed before a question was on the screen were meant for something
-// else: they are absorbed for graceLeast, and then until the keyboard was quiet for
-// graceQuiet, but no longer than graceMost.
-const (
-	graceLeast = time.Second
-	graceQuiet = 400 * time.Millisecond
-	graceMost  = 1500 * time.Millisecond
-)
+// graceFor is how long a question absorbs the keys once it is on the screen: they were meant for
+// something else.
+const graceFor = time.Second
 
 // grace absorbs keystrokes that were on their way when a question came up.
 type grace struct {
-	drawn, last time.Time // zero before it was drawn
-	over        bool
+	drawn    time.Time // zero before it was drawn
+	absorbed bool      // the last key was ignored
 }
 
 // shown notes that the question is on the screen.
-func (g *grace) shown(now time.Time) {
-	if g.drawn.IsZero() {
-		g.drawn, g.last = now, now
-	}
-}
+func (g *grace) shown(now time.Time) { g.drawn = cmp.Or(g.drawn, now) }
 
 // absorbs reports whether a key pressed now must be ignored.
 func (g *grace) absorbs(now time.Time) bool {
-	if !g.over && !g.drawn.IsZero() {
-		g.over = now.Sub(g.last) >= graceQuiet && now.Sub(g.drawn) >= graceLeast || now.Sub(g.drawn) >= graceMost
-		g.last = now
-	}
-	return !g.over
+	g.absorbed = g.drawn.IsZero() || now.Sub(g.drawn) < graceFor
+	return g.absorbed
 }
-
-// absorbed reports whether the last key was ignored.
-func (g *grace) absorbed() bool { return !g.over && g.last != g.drawn }
 
 // frameDialog draws a dialog with its frame and gives where it goes in w x h.
 func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) {

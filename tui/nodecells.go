@@ -31,14 +31,14 @@ func nodePower(s *scene, n *cluster.Node) cell {
 		return cell{} // lightsout polls no machine of a deleted node
 	}
 	word, st := powerWord(s.t, m, known)
-	return shortCell(st, word, cmp.Or(map[string]string{asking(s.t): s.t.ellipsis, drainBlocked: "blocked"}[word], word))
+	if word == asking(s.t) {
+		return shortCell(st, word, s.t.ellipsis)
+	}
+	return shortCell(st, word, strings.TrimPrefix(word, "drain "))
 }
 
 // asking is the power state of a machine before the first poll has ended.
 func asking(t *theme) string { return "asking" + t.ellipsis }
-
-// drainBlocked is the word for a drain that stands still.
-const drainBlocked = "drain blocked"
 
 func nodeRole(s *scene, n *cluster.Node) cell {
 	return dimCell(s, cmp.Or(strings.Join(n.Roles, ","), "worker"))
@@ -122,7 +122,7 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 	case !known:
 		return t.dash, t.dim
 	case m.Stage == power.StageBlocked:
-		return drainBlocked, t.bad
+		return "drain blocked", t.bad
 	case m.Stage == power.StageDraining:
 		return "drain" + t.ellipsis, t.fresh
 	case m.Busy != "" && m.Stage.Active():

@@ -117,9 +117,8 @@ func (p *objectsPane) leave(m *Model) {
 		near = ""
 	}
 	m.say(after("did you mean :", near, "? ") + p.shown.Err)
-	if listKind(p.before, "")(m); p.kind == "" {
-		toggleWhole(m, m.active)
-	}
+	p.kind, p.by.text = "", ""
+	clearOne(m)
 }
 
 // setColumns makes the columns of the list: the name gives way last.

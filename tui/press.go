@@ -96,9 +96,6 @@ func (m *Model) leave() {
 // stepWaits reports whether enter is the key of a waiting step.
 func stepWaits(m *Model) bool { return m.step.waits && m.s.f.Replay == nil }
 
-// stepAgain is how long enter is not sent twice for one and the same step.
-const stepAgain = 2 * time.Second
-
 // stepGuard sees to it that one press takes one step: keys typed before a
 // waiting step was on the screen, or behind a dialog that has just closed,
 // were meant for something else, and a second press while the first is on its
@@ -106,8 +103,7 @@ const stepAgain = 2 * time.Second
 type stepGuard struct {
 	step  [3]any // distinguishes one waiting step from another
 	waits bool
-	grace grace
-	taken time.Time // when it was asked for
+	grace grace // begins anew when it was asked for
 }
 
 // follow takes note of the step that waits now.
@@ -124,13 +120,13 @@ func (g *stepGuard) follow(t *view.TrialView) {
 
 // uncovered notes that a dialog has closed over it, or that the screen is too small
 // to show it.
-func (g *stepGuard) uncovered() { g.grace, g.taken = grace{}, time.Time{} }
+func (g *stepGuard) uncovered() { g.grace = grace{} }
 
 // take reports whether a press of enter now takes the step.
 func (g *stepGuard) take(now time.Time) bool {
-	if g.grace.absorbs(now) || !g.taken.IsZero() && now.Sub(g.taken) < stepAgain {
+	if g.grace.absorbs(now) {
 		return false
 	}
-	g.taken = now
+	g.grace = grace{drawn: now}
 	return true
 }

@@ -14,7 +14,7 @@ import (
 // settleKeys lets the grace of a question pass.
 func settleKeys(m *Model, now *time.Time) {
 	m.View()
-	*now = now.Add(graceLeast)
+	*now = now.Add(graceFor)
 }
 
 func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
@@ -23,13 +23,13 @@ func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
 	m.Update(keyMsg("enter")) // not drawn yet
 	m.View()
 	for range 3 { // typed on without looking
-		*now = now.Add(graceQuiet / 2)
+		*now = now.Add(graceFor / 4)
 		typeKeys(m, "right enter")
 	}
 	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "that key came too early: press it again") {
 		t.Fatalf("an absorbed key sent %#v, or nothing says that it is absorbed:\n%s", *sent, v)
 	}
-	*now = now.Add(graceLeast)
+	*now = now.Add(graceFor)
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 }
@@ -40,7 +40,7 @@ func TestAQuestionThatOpensByItselfTakesNoKeyMeantForSomethingElse(t *testing.T)
 	m, sent, now := testModel(calm(), 80, 24, Options{})
 	m.Update(FrameMsg{asked()})
 	m.View()
-	*now = now.Add(graceLeast - time.Millisecond)
+	*now = now.Add(graceFor - time.Millisecond)
 	if typeKeys(m, "right enter"); len(*sent) > 0 {
 		t.Fatalf("a key within the first second answers: %#v", (*sent)[0])
 	}
@@ -50,12 +50,12 @@ func TestAQuestionThatOpensByItselfTakesNoKeyMeantForSomethingElse(t *testing.T)
 		*sent = nil
 		m.Update(FrameMsg{asked()})
 		m.View()
-		*now = now.Add(graceMost)
+		*now = now.Add(graceFor)
 		typeKeys(m, "x backspace")
 		if v := plainView(m); m.dialogs.top() == m.dialogs.asked || !strings.Contains(v, "asked once this is closed: Shut down kube-node3") {
 			t.Errorf("%s: the question takes the keys, or nothing says that it waits:\n%s", open, v)
 		}
-		*now = now.Add(graceMost)
+		*now = now.Add(graceFor)
 		typeKeys(m, done+" right enter")
 		if len(*sent) > 0 || m.dialogs.top() != m.dialogs.asked {
 			t.Errorf("%s: the question is not asked after that, or takes the keys at once: %#v", open, *sent)
@@ -72,7 +72,7 @@ func TestAQuestionThatIsNotOnTheScreenTakesNoAnswer(t *testing.T) {
 	settleKeys(m, now)
 	m.Update(tea.WindowSizeMsg{Width: 20, Height: 5})
 	for range 5 {
-		*now = now.Add(graceMost)
+		*now = now.Add(graceFor)
 		typeKeys(m, "right enter")
 	}
 	if len(*sent) > 0 {
@@ -238,7 +238,7 @@ func TestNoAnswerBeforeEachMachineWasReadable(t *testing.T) {
 				f.Question.Type = typed
 				m, sent, now := testModel(f, small.w, small.h, Options{})
 				settleKeys(m, now)
-				*now = now.Add(graceMost)
+				*now = now.Add(graceFor)
 				for _, c := range typed {
 					typeKeys(m, string(c))
 				}
@@ -312,7 +312,7 @@ func TestNoButtonIsCut(t *testing.T) {
 			for i, c := range f.Question.Choices {
 				m, sent, now := testModel(f, screen.w, screen.h, Options{})
 				settleKeys(m, now)
-				*now = now.Add(graceMost)
+				*now = now.Add(graceFor)
 				for tries := 0; !strings.Contains(plainView(m), "[ "+c.Label+" ]"); tries++ {
 					if tries > 40 {
 						t.Fatalf("%s, %v: %q is not readable:\n%s", what, screen, c.Label, plainView(m))
@@ -340,7 +340,7 @@ func TestNoButtonIsCut(t *testing.T) {
 func TestAChangedQuestionIsReadAgain(t *testing.T) {
 	m, sent, now := testModel(aboutMachines(1), 40, 10, Options{})
 	settleKeys(m, now)
-	*now = now.Add(graceMost)
+	*now = now.Add(graceFor)
 	typeKeys(m, "right")
 	m.Update(FrameMsg{Frame: aboutMachines(4)})
 	typeKeys(m, "enter")

@@ -99,14 +99,13 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 // joined puts sentences into lines, w wide: several into one only if there are more than n. It returns n lines at most,
 // and how many sentences are in them.
 func joined(sentences []string, n, w int) (lines []string, all int) {
-	most := len(sentences)
 	for i, sentence := range sentences {
-		last := len(lines) - 1
-		if most > n && last >= 0 && width(lines[last])+width(sentence)+3 <= w {
-			lines[last], most = lines[last]+" · "+sentence, most-1
-		} else if len(lines) == n {
+		switch last := len(lines) - 1; {
+		case last >= 0 && len(lines)+len(sentences)-i > n && width(lines[last])+width(sentence)+3 <= w:
+			lines[last] += " · " + sentence
+		case len(lines) == n:
 			return lines, i
-		} else {
+		default:
 			lines = append(lines, sentence)
 		}
 	}

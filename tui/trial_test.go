@@ -39,11 +39,11 @@ func TestEnterTakesAWaitingStepOnce(t *testing.T) {
 	typeKeys(m, "enter")
 	wantSteps(t, sent, 1, "an enter that was on its way when the next step came up")
 	for range 2 {
-		*now = now.Add(graceQuiet / 2)
+		*now = now.Add(graceFor / 4)
 		typeKeys(m, "enter")
 	}
 	wantSteps(t, sent, 1, "enter held down")
-	*now = now.Add(graceLeast)
+	*now = now.Add(graceFor)
 	typeKeys(m, "enter")
 	wantSteps(t, sent, 2, "an enter after a pause")
 	for caption, hint := range map[string]bool{"a program presses the keys": false, "": true} {
@@ -58,7 +58,7 @@ func TestEnterBeforeTheStepWasSeenIsAbsorbed(t *testing.T) {
 	m.Update(FrameMsg{driven()})
 	m.Update(keyMsg("enter")) // not drawn yet
 	m.View()
-	*now = now.Add(graceQuiet / 2)
+	*now = now.Add(graceFor / 4)
 	typeKeys(m, "enter")
 	wantSteps(t, sent, 0, "typed before it was seen")
 	if m.dialogs.top() != nil {
@@ -119,7 +119,7 @@ func TestTheTrialIsShownWhole(t *testing.T) {
 	typeKeys(m, "2 T")
 	v := plainView(m)
 	for _, want := range []string{"FAIL", "did not come to its end", "3 of 7 expectations were not met", "not observed", "✕ failed", "– skipped",
-		"✓ done", "peak_queued, burst of 12", "56.1s", "52.0–62.0s", "✕ outside", "5m52.0s–6m02.0s", "it was back before", "3.1–30.2s"} {
+		"✓ done", "peak_queued, burst of 12", "T+00:56.1", " 00:52.0–01:02.0", "✕ outside", "05:52.0–06:02.0", "it was back before", "00:03.1–00:30.2"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -183,24 +182,9 @@ func interval(t *theme, v *[2]float64) string {
 		return t.dash
 	case v[0] == v[1]:
 		return seconds(v[0])
-	case v[0] > -minuteAway && v[1] < minuteAway:
-		return fmt.Sprintf("%.1f%s%.1fs", v[0], t.dash, v[1])
 	}
-	return seconds(v[0]) + t.dash + seconds(v[1])
+	return strings.ReplaceAll(seconds(v[0])+t.dash+seconds(v[1]), "T+", "")
 }
 
-// minuteAway is the seconds from which minutes are written.
-const minuteAway = 100
-
-// seconds writes an offset from zero: "49.1s", "5m49.8s".
-func seconds(f float64) string {
-	if f > -minuteAway && f < minuteAway {
-		return fmt.Sprintf("%.1fs", f)
-	}
-	sign := ""
-	if f < 0 {
-		sign, f = "-", -f
-	}
-	tenths := int64(f*10 + 0.5)
-	return fmt.Sprintf("%s%dm%02d.%ds", sign, tenths/600, tenths/10%60, tenths%10)
-}
+// seconds writes an offset from zero.
+func seconds(f float64) string { return signed(time.Duration(f*float64(time.Second)), true) }
