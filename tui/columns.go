@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 // fitting is how a column of a table behaves when there is little room.
@@ -110,11 +111,7 @@ func (c *cell) form(short bool) []span {
 
 // plain is the cell's text.
 func (c cell) plain() string {
-	text := ""
-	for _, p := range c.form(false) {
-		text += p.s
-	}
-	return text
+	return strings.Join(text.Each(c.form(false), func(p span) string { return p.s }), "")
 }
 
 // widths are the widths that columns need: in full, in their short form, and with namespaces shortened.

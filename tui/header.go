@@ -150,21 +150,14 @@ func banner(m *Model, w int) string {
 	case f.RecordErr != "":
 		before, why = "NOT RECORDED", t.text(f.RecordErr)
 	case m.s.snap.Ahead() != 0:
-		before, why = "CLOCKS", clocksDiffer(m.s.snap.Ahead())
+		before, why = "CLOCKS", fmt.Sprintf("the API server's is %s %s this machine's: ages and evictions are wrong by that much",
+			age(m.s.snap.Ahead().Abs()), map[bool]string{true: "behind", false: "ahead of"}[m.s.snap.Ahead() < 0])
 	default:
 		return ""
 	}
 	before += " " + t.dash + " "
 	room := w - width(before)
 	return before + fit(why, room, t.ellipsis)
-}
-
-func clocksDiffer(ahead time.Duration) string {
-	than := "ahead of"
-	if ahead < 0 {
-		ahead, than = -ahead, "behind"
-	}
-	return fmt.Sprintf("the API server's is %s %s this machine's: ages and evictions are wrong by that much", age(ahead), than)
 }
 
 // strip is the line below the header: the question at this moment of a record, or the

@@ -143,11 +143,7 @@ func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
 
 // allPods shows all pods, or those of the selection again.
 func allPods(m *Model) {
-	to := scopeAll
-	if m.s.scope == scopeAll {
-		to = scopeAuto
-	}
-	m.s.showPods(to)
+	m.s.showPods(map[bool]scope{true: scopeAuto, false: scopeAll}[m.s.scope == scopeAll])
 }
 
 // goToAllPods goes to the pods and shows all of them, as `:po` of k9s does.

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -47,11 +48,7 @@ func (s *scene) showPods(sc scope) {
 
 // dropMarks forgets the marks of nodes that are no longer there.
 func (s *scene) dropMarks() {
-	for name := range s.marks {
-		if n := s.snap.Node(name); n == nil || !n.Gone.IsZero() {
-			delete(s.marks, name)
-		}
-	}
+	maps.DeleteFunc(s.marks, func(name string, _ bool) bool { n := s.snap.Node(name); return n == nil || !n.Gone.IsZero() })
 }
 
 // facts joins the texts at the right of a title, without empty ones.
