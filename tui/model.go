@@ -158,7 +158,7 @@ func (m *Model) take(msg tea.Msg) bool {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
 		if len(m.dialogs.stack) > 0 && m.report.Width > 0 {
-			m.readReport()
+			m.askReport()
 		}
 	case tea.ResumeMsg: // somebody else has had the terminal
 		redraw(m)

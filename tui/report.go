@@ -6,7 +6,7 @@ import (
 	"lightsout/internal/view"
 )
 
-// ReportMsg is the text of a report, after the intent; Err is the
+// ReportMsg is the text of a report, after that view.ShowReport; Err is the
 // reason, in one sentence, why there is none.
 type ReportMsg struct {
 	view.ShowReport
@@ -33,14 +33,14 @@ func readReport(m *Model) {
 func openReport(m *Model, heading, dir string, path func() string) {
 	m.report = ReportMsg{ShowReport: view.ShowReport{Dir: dir}}
 	m.dialogs.open(&factsDialog{heading: heading, copies: "its path", copied: path, facts: func(s *scene) []fact { return reportFacts(s, m.report) }})
-	m.readReport()
+	m.askReport()
 }
 
 // mostReport is how wide a report is at most.
 const mostReport = 100
 
-// readReport asks for the report in the width of the screen.
-func (m *Model) readReport() {
+// askReport asks for the report in the width of the screen.
+func (m *Model) askReport() {
 	m.report.Width = max(20, min(m.w-6, mostReport))
 	m.opts.Send(m.report.ShowReport)
 }
