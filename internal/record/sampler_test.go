@@ -54,7 +54,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 	left := map[string]string{
 		"History": "worked out anew", "Recording": "of the session, not of the record", "RecordsOutage": "of the session, not of the record", "RecordErr": "can't be recorded",
 		"Replay": "not of a session", "Scopes": "of the session, not of the record", "Inspection": "the object that the operator inspects", "Requests": "in requests.jsonl", "Switching": "for programs that wait for the end",
-		"LeavesAfter": "of the session, not of the record", "Kubectl": "for commands that the operator copies", "Survey": "likewise", "Restore": "likewise",
+		"LeavesAfter": "of the session, not of the record", "Kubectl": "for commands that the operator copies", "Program": "likewise", "Restore": "likewise",
 	}
 	o := newOutage(t)
 	shown := map[string]bool{}
