@@ -106,7 +106,7 @@ func openFilter(m *Model) {
 			return fmt.Sprintf("%d of %d", f.shown, f.all)
 		},
 		changed: set,
-		accept:  func(text string) (view.Intent, string) { set(text); return nil, "" },
+		accept:  func(text string) (view.Intent, string) { set(text); p.key(&m.s, moveNone); return nil, "" },
 		cancel:  func() { set(before.text) },
 	}
 	d.in.insert(before.text)

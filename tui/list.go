@@ -61,7 +61,7 @@ type list[K comparable, R any] struct {
 	reversed bool
 
 	cursor K
-	at     int  // the row the cursor is on
+	at     int  // the row the cursor is on; -1 once the filter has changed
 	moved  bool // the operator has chosen a row
 	top    int
 	page   int // rows shown at the last drawing
@@ -132,22 +132,26 @@ func ranked[R any](s *scene, rows []R, trouble func(*scene, R) int) (ranks [trou
 }
 
 // follow puts the cursor where its row is now. A cursor whose row is gone
-// stays at its place in the list.
+// stays at its place in the list; one whose row another filter hides is shown at the first, and returns with its row.
 func (l *list[K, R]) follow() {
 	n := len(l.rows)
+	first := max(0, n-1) * btoi(l.follows)
 	switch {
-	case n == 0:
-		l.at = 0
-		return
-	case !l.moved && l.follows:
-		l.at = n - 1
-	case !l.moved:
-		l.at = 0
-	case l.at >= n || l.id(l.rows[l.at]) != l.cursor:
-		if i := slices.IndexFunc(l.rows, func(r R) bool { return l.id(r) == l.cursor }); i >= 0 {
+	case n == 0 || !l.moved:
+		l.at = first
+	case l.at < 0 || l.at >= n || l.id(l.rows[l.at]) != l.cursor:
+		i := slices.IndexFunc(l.rows, func(r R) bool { return l.id(r) == l.cursor })
+		switch {
+		case i >= 0:
 			l.top *= btoi(i <= l.at || l.sort > 0 || l.trouble == nil) // trouble above is in sight
 			l.at = i
+		case l.at < 0:
+			l.at = first
+			return
 		}
+	}
+	if n == 0 {
+		return
 	}
 	l.at = min(l.at, n-1)
 	l.cursor = l.id(l.rows[l.at])
@@ -168,12 +172,15 @@ func (l *list[K, R]) begin(fits func(R) bool) {
 type inputs [9]any
 
 // stale reports whether to find the rows again: their input, or the operator's choice
-// of it, has changed since the last call. With another choice the cursor begins anew; among events it stays.
+// of it, has changed since the last call. With another choice the cursor begins anew; with another filter it stays on its row.
 func (l *list[K, R]) stale(chosen any, from ...any) bool {
 	now := inputs{l.by.text, chosen, l.sort, l.reversed}
 	copy(now[4:], from)
 	stale := now != l.seen
-	l.moved = l.moved && (l.follows || [2]any(now[:2]) == [2]any(l.seen[:2]))
+	l.moved = l.moved && now[1] == l.seen[1]
+	if now[0] != l.seen[0] {
+		l.at = -1
+	}
 	l.seen = now
 	return stale
 }

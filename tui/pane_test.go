@@ -79,6 +79,25 @@ func TestOnlyTheActiveListFollowsItsCursor(t *testing.T) {
 	}
 }
 
+// The cursor stays on its object, whatever the filter does, as long as the object is listed; a filter that hides it begins
+// at the first row.
+func TestTheCursorStaysOnItsObjectUnderAnotherFilter(t *testing.T) {
+	m, _, _ := testModel(website(2, time.Minute), 80, 24, Options{})
+	for _, c := range []struct{ keys, on string }{
+		{"1 g down down down", "node-b2"}, {"/ b 1 enter", "node-b1"}, {"esc", "node-b1"}, {"/ - c esc", "node-b1"}, {"/ n o d e - b enter down", "node-b2"}, {"/ 2 enter", "node-b2"}, {"esc", "node-b2"},
+	} {
+		typeKeys(m, c.keys)
+		if n := nodeUnderCursor(m); n == nil || n.Name != c.on {
+			t.Errorf("%s: the cursor is on %v, not %s:\n%s", c.keys, n, c.on, plainView(m))
+		}
+	}
+	typeKeys(m, "3 a / n o d e - b enter down")
+	p, _ := podsOf(m).selected()
+	if typeKeys(m, "esc"); p.Key != podsOf(m).cursor || podsOf(m).at == 0 {
+		t.Errorf("the cursor is on %v, not %v:\n%s", podsOf(m).cursor, p.Key, plainView(m))
+	}
+}
+
 // Where the operator chooses anew what a list shows, the cursor is on its first row; on an object that they name it stays.
 func TestAnotherChoiceBeginsAtTheFirstRow(t *testing.T) {
 	m, _, _ := testModel(website(2, time.Minute), 80, 24, Options{})
@@ -87,7 +106,7 @@ func TestAnotherChoiceBeginsAtTheFirstRow(t *testing.T) {
 	for _, c := range []struct {
 		word, keys string
 		first      bool
-	}{{name, "esc", true}, {name, "3 /", false}, {"po", "G", false}, {"po", "", true}, {"po", "G / w e b enter", true}, {"po web", "G esc", true}, {"po", "G 2 up down 3", true}} {
+	}{{name, "esc", true}, {name, "3 /", false}, {"po", "G", false}, {"po", "", true}, {"po", "G / w e b enter", false}, {"po", "G / ! w e b enter", true}, {"po web", "G esc", false}, {"po", "G 2 up down 3", true}} {
 		typeWord(m, c.word)
 		if p, _ := podsOf(m).selected(); c.word == name && p.Name != name {
 			t.Errorf(":%s leads to %s", name, p.Name)
