@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"lightsout/internal/view"
 )
 
 // How long a notice stands on the screen: the answer to a key, and what nobody
@@ -23,12 +25,17 @@ type notice struct {
 	at     time.Time
 	stands time.Duration
 	st     style
+	level  view.Level
 }
 
 // notices are the newest sentences, oldest first.
 type notices struct{ all []notice }
 
+// add adds a sentence, which takes the place of those that stand; a warning returns after it, while it stands.
 func (n *notices) add(x notice) {
+	for i := range n.all {
+		n.all[i].stands *= time.Duration(btoi(n.all[i].level >= view.Warning))
+	}
 	n.all = append(n.all, x)
 	n.all = n.all[max(0, len(n.all)-mostNotices):]
 }

@@ -168,6 +168,22 @@ func TestRefusalsSayWhyFirst(t *testing.T) {
 	}
 }
 
+// A message that a newer one has covered does not come back; a warning does, while it stands.
+func TestOnlyAWarningStandsBesideANewerMessage(t *testing.T) {
+	for level, back := range map[view.Level]bool{view.Info: false, view.Good: false, view.Warning: true, view.Bad: true} {
+		f := calm()
+		f.Notice = view.Notice{At: f.Now, Text: "asked to uncordon node-a1", Level: level}
+		m, _, now := testModel(f, 80, 24, Options{})
+		if typeKeys(m, "1 i"); strings.Contains(plainView(m), "asked to") {
+			t.Errorf("the newer message is not on the screen:\n%s", plainView(m))
+		}
+		*now = now.Add(answerFor)
+		if m.Update(tickMsg{}); strings.Contains(plainView(m), "asked to") != back {
+			t.Errorf("a message of the level %v comes back: %t:\n%s", level, !back, plainView(m))
+		}
+	}
+}
+
 func TestKeysAreAlwaysOnTheScreen(t *testing.T) {
 	for _, s := range []size{{40, 10}, {60, 15}, {80, 24}, {120, 36}} {
 		m, _, _ := testModel(calm(), s.w, s.h, Options{})
