@@ -101,7 +101,7 @@ func (h Hits) Room() Line {
 	case o.Missing.High > 0:
 		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
 	case o.Pending.High > 0:
-		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left; %s for a node already", pods(o.Waiting, "waits", "wait"))}
+		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left, beside %s already", pods(o.Waiting, "that waits", "that wait"))}
 	case o.Moving.High == 0:
 		return Line{Text: "nothing to replace"}
 	case o.Moving.High == 1:
