@@ -11,6 +11,9 @@ func openHelp(m *Model) {
 	active := m.active.paneSpec
 	m.dialogs.open(&factsDialog{heading: "Help", facts: func(s *scene) []fact {
 		var out []fact
+		if s.f.Program != "" {
+			out = append(out, fact{}, fact{label: "In another terminal (:join)"}, fact{label: "  the same cluster", value: s.t.text(s.f.Program)})
+		}
 		for _, g := range usableGroups(m, active) {
 			out = append(out, fact{}, fact{label: g.title})
 			for _, b := range g.bindings {
@@ -23,9 +26,6 @@ func openHelp(m *Model) {
 			for _, l := range part.signs {
 				out = append(out, fact{label: "  " + l[0], value: l[1]})
 			}
-		}
-		if s.f.Program != "" {
-			out = append(out, fact{}, fact{label: "In another terminal"}, fact{label: "  the same cluster", value: s.t.text(s.f.Program)})
 		}
 		return out[1:]
 	}})

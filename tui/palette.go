@@ -65,6 +65,9 @@ func newPalette(m *Model) *paletteDialog {
 	d.add(command{text: "restore: the command line that powers on what lightsout has left off", binding: binding{names: []string{"restore"}, need: needLive, run: func(m *Model) {
 		(&handDialog{m: m, lines: []byHand{{m.s.f.Restore, "later, without the screen: it powers on and uncordons what lightsout has left off or cordoned"}}}).open("Restore")
 	}}, fault: map[string]string{"": "nothing to restore later: the machines end with the screen; o powers on"}[m.s.f.Restore]})
+	d.add(command{text: "join: the command line that shows this cluster in another terminal", binding: binding{names: []string{"join"}, need: needLive, run: func(m *Model) {
+		(&handDialog{m: m, lines: []byHand{{command: m.s.f.Program}}}).open("In another terminal")
+	}}})
 	for _, g := range m.active.groups(m.keys) {
 		for _, b := range g.bindings {
 			if h := b.key.Help(); b.run != nil && g.title != "Moving" {
