@@ -72,13 +72,17 @@ func (p *timelinePane) event(s *scene, e view.Event) object {
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	out := drawing{title: "Timeline"}
-	next, all := joined(s.f.Next, max(0, min(1+h/6, h-1)), w-16)
+	most, whole := 1+h/6, " (5 z)"
+	if 2*h > s.h {
+		most, whole = h/2, ""
+	}
+	next, all := joined(s.f.Next, max(0, min(most, h-1)), w-16-width(whole))
 	out.lines = p.events(s, w, h-len(next), active)
 	lead := "next: "
 	for i, sentence := range next {
 		more := ""
 		if i == len(next)-1 {
-			more = after(" +", some(len(s.f.Next)-all, "more"), "")
+			more = after(" +", some(len(s.f.Next)-all, "more"), whole)
 		}
 		room := w - width(lead+more) - 2
 		name, rest, _ := strings.Cut(s.t.text(sentence), " ") // a long name gives way before its reason

@@ -90,12 +90,15 @@ func TestTheFirstScreenAndTheDetailsShowWhatLacksPods(t *testing.T) {
 	f.Snapshot, f.Focus = cluster.NewSnapshot(c), dep.Key
 	off, cordoned, waits := "kube-node3 and kube-node4 are off (o)", "kube-node1 is cordoned (:uncordon)", "llm-jp 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu"
 	f.Next = []string{off, cordoned, waits, waits, waits, waits}
-	for s, next := range map[size]string{{80, 24}: off + " +5 more", {120, 36}: off + " · " + cordoned} {
+	for s, next := range map[size]string{{80, 24}: off + " +5 more (5 z)", {120, 36}: off + " · " + cordoned} {
 		m, _, _ := testModel(f, s.w, s.h, Options{})
 		if v := plainView(m); !strings.Contains(v, "W: cache 0/1 and 2 more lack pods") || !strings.Contains(v, next) || !regexp.MustCompile(`\+[35] more`).MatchString(v) {
 			t.Errorf("the first screen does not show what lacks pods, or hides forecasts:\n%s", v)
 		}
-		typeKeys(m, "2 enter")
+		if typeKeys(m, "5 z"); strings.Count(plainView(m), ": 2 pods wait for a node") != 4 {
+			t.Errorf("5 z does not show all that is next:\n%s", plainView(m))
+		}
+		typeKeys(m, "z 2 enter")
 		if v := plainView(m); !regexp.MustCompile(`no node +waits: Pending: 3 Insufficient nvidia.com/gpu`).MatchString(v) {
 			t.Errorf("the details of a deployment do not show why its pod waits:\n%s", v)
 		}
