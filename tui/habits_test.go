@@ -44,6 +44,10 @@ func TestKeysOfK9sLeadToWords(t *testing.T) {
 			t.Errorf("%s does not lead to %s:\n%s", key, word, plainView(m))
 		}
 	}
+	m, _, _ := testModel(mdxOutage(), 80, 24, Options{})
+	if typeKeys(m, "3 u"); !strings.Contains(plainView(m), "Deployment default/"+llm.Name) {
+		t.Errorf("u does not lead from a pod to its deployment:\n%s", plainView(m))
+	}
 }
 
 func TestLoadKeysAskOutsideTheirPane(t *testing.T) {
@@ -70,10 +74,12 @@ func TestTheKeyLShowsALog(t *testing.T) {
 		f.Inspection = &view.Inspection{Inspect: m.inspecting, Object: &cluster.Description{Owner: cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "db"}}}}
 		m.Update(FrameMsg{f})
 	}
-	m, sent, _ = testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "1 l")
-	if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "pods have logs: 3 goes to the pods") {
-		t.Errorf("the key sends %v, and the screen does not name the pane with logs:\n%s", *sent, v)
+	for _, keys := range []string{"1 l", "2 / n o s u c h enter l", "2 / n o s u c h enter : l o g s enter"} {
+		m, sent, _ = testModel(calm(), 120, 36, Options{})
+		typeKeys(m, keys)
+		if v := plainView(m); len(*sent) > 0 || !strings.Contains(v, "pods have logs: 3 goes to the pods") {
+			t.Errorf("%s sends %v, and the screen does not name the pane with logs:\n%s", keys, *sent, v)
+		}
 	}
 }
 

@@ -80,10 +80,10 @@ func openObject(a aspect) func(*Model) {
 			o = podObject(pods[0].Key)
 		}
 		switch {
+		case a == aspectLog && o.ref.Kind != cluster.KindPod:
+			m.say("pods have logs: 3 goes to the pods" + strings.Repeat("; esc clears a filter", btoi(!ok)))
 		case !ok:
 			return
-		case a == aspectLog && o.ref.Kind != cluster.KindPod:
-			m.say("pods have logs: 3 goes to the pods")
 		case a != aspectDetails && o.ref == cluster.Ref{}:
 			m.say("the object of this line no longer exists")
 		case a != aspectDetails && m.s.f.Replay != nil:

@@ -15,6 +15,7 @@ var podsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(allPods, "all pods", "a", "show all pods, or only those of the selection", "a"),
 		bind(aim, "", "f", "measure the pod's deployment; requests still go to load.url", "f").needs(needLive),
+		bind(openOwner, "", "u", "the details of the pod's owner", "u"),
 	}, rowKeys...),
 	bar:  []string{"details", "log", "YAML", "filter", "all pods", "sort"},
 	open: func() pane { return newPodsPane() },
@@ -144,6 +145,13 @@ func (p *podsPane) ofMarks(s *scene) []*cluster.Pod {
 // allPods shows all pods, or those of the selection again.
 func allPods(m *Model) {
 	m.s.showPods(map[bool]scope{true: scopeAuto, false: scopeAll}[m.s.scope == scopeAll])
+}
+
+// openOwner shows the details of the owner of the pod under the cursor.
+func openOwner(m *Model) {
+	if p, ok := m.active.pane.(*podsPane).selected(); ok {
+		m.dialogs.open(newObjectDialog(m, objectAt(p.Workload()), aspectDetails))
+	}
 }
 
 // goToAllPods goes to the pods and shows all of them, as `:po` of k9s does.

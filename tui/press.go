@@ -38,7 +38,7 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 }
 
 // otherKeys are keys of k9s that do nothing here, and what does it instead.
-var otherKeys = map[string]string{"e": noEdit, "ctrl+d": noEdit, "ctrl+k": noEdit, "u": "uncordon: :uncordon; cordon: :cordon"}
+var otherKeys = map[string]string{"e": noEdit, "ctrl+d": noEdit, "ctrl+k": noEdit, "u": "uncordon: :uncordon; cordon: :cordon; the owner: d, then u"}
 
 const noEdit = "lightsout edits and deletes nothing; :delete shows the command line for it"
 
