@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lightsout/internal/text"
 )
 
 // openHelp opens the help, from the keys themselves: the active pane first.
@@ -101,13 +103,7 @@ func signs(t *theme) []signList {
 // layerSigns returns the signs of layers; it is only one sign if colours distinguish
 // the layers.
 func (t *theme) layerSigns(all ...layer) string {
-	var signs []string
-	for _, l := range all {
-		if sign := t.fills[l].full; !slices.Contains(signs, sign) {
-			signs = append(signs, sign)
-		}
-	}
-	return strings.Join(signs, " ")
+	return strings.Join(slices.Compact(text.Each(all, func(l layer) string { return t.fills[l].full })), " ")
 }
 
 // byColour returns a remark for the help if layers share one sign.

@@ -52,12 +52,11 @@ func (n *notices) standing(now time.Time) (x notice, ok bool) {
 
 // newest returns the last message, or the path or command in it; empty if there is
 // none.
-func (n *notices) newest() string {
-	if len(n.all) == 0 {
-		return ""
+func (n *notices) newest() (text string) {
+	for _, x := range n.all {
+		text = cmp.Or(x.copied, x.text)
 	}
-	last := n.all[len(n.all)-1]
-	return cmp.Or(last.copied, last.text)
+	return text
 }
 
 // facts lists them, the newest first.

@@ -72,7 +72,7 @@ func (p *timelinePane) event(s *scene, e view.Event) object {
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	out := drawing{title: "Timeline"}
-	most, whole := 1+h/6, " (5 z)"
+	most, whole := 1+h/6, ": 5 z"
 	if 2*h > s.h {
 		most, whole = h/2, ""
 	}

@@ -90,7 +90,7 @@ func TestTheFirstScreenAndTheDetailsShowWhatLacksPods(t *testing.T) {
 	f.Snapshot, f.Focus = cluster.NewSnapshot(c), dep.Key
 	off, cordoned, waits := "kube-node3 and kube-node4 are off (o)", "kube-node1 is cordoned (:uncordon)", "llm-jp 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu"
 	f.Next = []string{off, cordoned, waits, waits, waits, waits}
-	for s, next := range map[size]string{{80, 24}: off + " +5 more (5 z)", {120, 36}: off + " · " + cordoned} {
+	for s, next := range map[size]string{{80, 24}: off + " +5 more: 5 z", {120, 36}: off + " · " + cordoned} {
 		m, _, _ := testModel(f, s.w, s.h, Options{})
 		if v := plainView(m); !strings.Contains(v, "W: cache 0/1 and 2 more lack pods") || !strings.Contains(v, next) || !regexp.MustCompile(`\+[35] more`).MatchString(v) {
 			t.Errorf("the first screen does not show what lacks pods, or hides forecasts:\n%s", v)
