@@ -159,7 +159,7 @@ func TestTheSurveyIsOnTheScreen(t *testing.T) {
 	}
 	f := mdxOutage()
 	f.Program = "lightsout --context lab"
-	m, sent, _ := testModel(f, 160, 36, Options{})
+	m, _, _ := testModel(f, 160, 36, Options{})
 	typeWord(m, "join")
 	if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Program+" (") {
 		t.Errorf("Y does not copy how another terminal joins:\n%s", plainView(m))
@@ -167,7 +167,7 @@ func TestTheSurveyIsOnTheScreen(t *testing.T) {
 	if typeKeys(m, "esc ?"); !strings.Contains(plainView(m), f.Program) {
 		t.Errorf("the help does not begin with another terminal:\n%s", plainView(m))
 	}
-	m, sent, _ = testModel(mdxOutage(), 160, 36, Options{})
+	m, sent, _ := testModel(mdxOutage(), 160, 36, Options{})
 	if typeWord(m, "survey kube-node9"); len(*sent) > 0 || !strings.Contains(plainView(m), "there is no node kube-node9") {
 		t.Errorf("of a node that is not there: sent %v\n%s", *sent, plainView(m))
 	}
