@@ -201,7 +201,7 @@ func judged(v view.Verdict) *view.Frame {
 	if v == view.Fail {
 		t.Expectations[2].Got, t.Expectations[2].OK = "3", false
 		t.Expectations[4].Got, t.Expectations[4].OK = "kube-node3 at 56.1 s (forecast 52.0–62.0 s); kube-node4 at 66.0 s (forecast 55.0–65.0 s)", false
-		t.Expectations[5].Got, t.Expectations[5].OK = "not observed", false
+		t.Expectations[5].Got, t.Expectations[5].OK, t.Expectations[5].Unobserved = "not observed", false, true
 		t.Steps[5].State, t.Steps[6].State = view.StepFailed, view.StepSkipped
 		t.Why = []string{"wait: restored did not come to its end within 10m: 12 of 16 available", "3 of 7 expectations were not met"}
 	}

@@ -147,10 +147,13 @@ func doing(r *row, s *scene) *row {
 // outcome counts the met expectations and forecasts, and lists those that were not met.
 func outcome(s *scene, w int) string {
 	t, v := s.t, s.f.Trial
-	inside, judged := 0, 0
+	inside, judged, unobserved := 0, 0, 0
 	var missed []string
 	for _, e := range v.Expectations {
-		if !e.OK {
+		switch {
+		case e.Unobserved:
+			unobserved++
+		case !e.OK:
 			missed = append(missed, fmt.Sprintf("%s: want %s, got %s", t.text(e.Name), t.text(e.Want), t.text(e.Got)))
 		}
 	}
@@ -161,8 +164,9 @@ func outcome(s *scene, w int) string {
 	}
 	r := newRow(w).space(1)
 	if n := len(v.Expectations); n > 0 {
-		sign, st := okStyle(t, len(missed) == 0)
-		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", n-len(missed), n)).space(3)
+		sign, st := okStyle(t, len(missed)+unobserved == 0, len(missed) == 0)
+		met := fmt.Sprintf("%d of %d expectations met", n-len(missed)-unobserved, n) + after(", ", some(unobserved, "not observed"), "")
+		r.put(st, sign+" ").put("", met).space(3)
 	}
 	if judged > 0 {
 		r.put(t.dim, fmt.Sprintf("%d of %d forecasts right", inside, judged)).space(3)
@@ -173,9 +177,15 @@ func outcome(s *scene, w int) string {
 	return r.String()
 }
 
-// okStyle returns the sign and style for a met or missed expectation.
-func okStyle(t *theme, ok bool) (string, style) {
-	return levelStyle(t, map[bool]view.Level{true: view.Good, false: view.Bad}[ok])
+// okStyle returns the sign and style for what came true, was not observed, or did not come true.
+func okStyle(t *theme, ok, unobserved bool) (string, style) {
+	switch {
+	case ok:
+		return levelStyle(t, view.Good)
+	case unobserved:
+		return levelStyle(t, view.Warning)
+	}
+	return levelStyle(t, view.Bad)
 }
 
 // verdictStyle returns the sign and style of a verdict, or of an outage's severity.

@@ -87,7 +87,7 @@ func expectations(s *scene, w int) []string {
 	name, want = min(name, w*2/5), min(want, w/4)
 	out := []string{newRow(w).space(3).cell(t, t.strong, "Expected", name).space(2).cell(t, t.dim, "want", want).space(2).put(t.dim, "got").String()}
 	for _, e := range all {
-		sign, st := okStyle(t, e.OK)
+		sign, st := okStyle(t, e.OK, e.Unobserved)
 		what, wanted := t.text(e.Name), t.text(e.Want)
 		for _, got := range wrap(t.text(e.Got), max(8, w-name-want-8)) {
 			r := newRow(w).space(1).cell(t, st, sign, 2).cell(t, "", what, name).space(2).cell(t, "", wanted, want).space(2)
@@ -119,7 +119,7 @@ func phases(s *scene, w int) []string {
 		observed, look := observedText(s, p)
 		inside := cell{}
 		if p.Inside != nil {
-			sign, st := okStyle(t, *p.Inside)
+			sign, st := okStyle(t, *p.Inside, false)
 			inside = shortCell(st, sign+map[bool]string{true: " inside", false: " outside"}[*p.Inside], sign)
 		}
 		rows = append(rows, []cell{
