@@ -94,16 +94,25 @@ type hand struct {
 	s    *scene
 	of   cluster.Ref
 	pod  *cluster.Pod // it, if it is a pod that is there
-	down string       // why no kubelet answers for the pod; empty if one may
+	down string       // why no kubelet answers for the pod, or on the node; empty if one may
 }
 
 func handFor(s *scene, of cluster.Ref) hand {
 	h := hand{s: s, of: of}
-	if of.Kind == cluster.KindPod {
-		h.pod = s.snap.Pod(of.Key)
+	var node string
+	var unheard bool
+	switch of.Kind {
+	case cluster.KindNode:
+		n := s.snap.Node(of.Name)
+		_, silent := s.snap.Silent(n, s.now)
+		node, unheard = of.Name, silent || n == nil || !n.Gone.IsZero()
+	case cluster.KindPod:
+		if h.pod = s.snap.Pod(of.Key); h.pod != nil {
+			node, unheard = h.pod.Node, s.snap.PodUnheard(h.pod, s.now)
+		}
 	}
-	if h.pod != nil && (s.snap.PodUnheard(h.pod, s.now) || s.f.Power[h.pod.Node].Reading.Proves(power.Off)) {
-		h.down = hearing(s, h.pod.Node)
+	if unheard || s.f.Power[node].Reading.Proves(power.Off) {
+		h.down = hearing(s, node)
 	}
 	return h
 }
@@ -132,7 +141,7 @@ func (h hand) named() string {
 func (h hand) shell() []byHand {
 	switch {
 	case h.of.Kind == cluster.KindNode:
-		return []byHand{{h.kubectl("debug", h.named(), "-it", "--image=busybox"), cmp.Or(after("! ", hearing(h.s, h.of.Name), ": its kubelet can't answer"), "a pod on the node with its file system at /host; the pod stays until you delete it")}}
+		return []byHand{{h.kubectl("debug", h.named(), "-it", "--image=busybox"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "a pod on the node with its file system at /host; the pod stays until you delete it")}}
 	case !h.hasPods():
 		return nil
 	}

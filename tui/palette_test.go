@@ -188,6 +188,19 @@ func TestTheCommandThatRestoresCanBeCopied(t *testing.T) {
 	}
 }
 
+// A shell on a node warns of the kubelet only where that is silent.
+func TestAShellOnANodeWarnsOfASilentKubelet(t *testing.T) {
+	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})
+	for node, silent := range map[string]bool{"kube-node1": false, "kube-node3": true} {
+		typeWord(m, node)
+		typeWord(m, "shell")
+		if v := plainView(m); strings.Contains(v, "its kubelet can't answer") != silent || !strings.Contains(v, "debug node/"+node) {
+			t.Errorf("on %s:\n%s", node, v)
+		}
+		typeKeys(m, "esc")
+	}
+}
+
 // A digit copies one of several commands.
 func TestADigitCopiesACommand(t *testing.T) {
 	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})
