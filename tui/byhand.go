@@ -139,9 +139,14 @@ func (h hand) named() string {
 }
 
 func (h hand) shell() []byHand {
-	switch {
+	switch way := h.s.f.Power[h.of.Name].SSH; {
 	case h.of.Kind == cluster.KindNode:
-		return []byHand{{h.kubectl("debug", h.named(), "-it", "--image=busybox"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "a pod on the node with its file system at /host; the pod stays until you delete it")}}
+		debug := byHand{h.kubectl("debug", h.named(), "-it", "--image=busybox"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "a pod on the node with its file system at /host; the pod stays until you delete it")}
+		if way == "" {
+			debug.note += "; lightsout knows no way to the machine by ssh: else use its console"
+			return []byHand{debug}
+		}
+		return []byHand{{way, "as lightsout logs in to shut it down; the bastion's key comes from your agent or ssh_config"}, debug}
 	case !h.hasPods():
 		return nil
 	}

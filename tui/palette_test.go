@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -190,12 +191,18 @@ func TestTheCommandThatRestoresCanBeCopied(t *testing.T) {
 
 // A shell on a node warns of the kubelet only where that is silent.
 func TestAShellOnANodeWarnsOfASilentKubelet(t *testing.T) {
-	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})
+	f := mdxOutage()
+	off := f.Power["kube-node3"]
+	off.SSH = "ssh -J mdxuser@bastion mdxuser@10.0.0.13"
+	f.Power["kube-node3"] = off
+	m, _, _ := testModel(f, 160, 36, Options{})
 	for node, silent := range map[string]bool{"kube-node1": false, "kube-node3": true} {
 		typeWord(m, node)
 		typeWord(m, "shell")
 		if v := plainView(m); strings.Contains(v, "its kubelet can't answer") != silent || !strings.Contains(v, "debug node/"+node) {
 			t.Errorf("on %s:\n%s", node, v)
+		} else if way := f.Power[node].SSH; !strings.Contains(v, cmp.Or(after("1  ", way, ""), "knows no way to the machine by ssh")) {
+			t.Errorf("the way to %s:\n%s", node, v)
 		}
 		typeKeys(m, "esc")
 	}

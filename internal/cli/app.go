@@ -144,7 +144,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: cfg.Guards.Limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
-		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
+		SSH: a.ssh.CommandTo, Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
 	}
 	opt.Kubectl = []string{"kubectl", "--context", access.Context}
 	if cfg.Kubeconfig != "" {

@@ -194,6 +194,9 @@ func (m *machines) view(node string) view.MachineView {
 	v := m.views[node]
 	if b, found := m.bindings[node]; found {
 		v.Machine, v.Names = view.MachineText(b), view.NamesOf(b)
+		if b.Off != nil && m.opt.SSH != nil {
+			v.SSH = m.opt.SSH(*b.Off)
+		}
 	}
 	if _, left := m.leftOff[node]; left {
 		v.LeftOff = true

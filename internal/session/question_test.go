@@ -203,9 +203,9 @@ func TestPoweringOnAMachineThatIsOnChangesNothing(t *testing.T) {
 	c := mdxSnapshot().Contents()
 	c.Nodes[3].Ready = cluster.TriUnknown
 	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: cluster.NewSnapshot(c), changed: make(chan struct{})}, session.Options{}, nil)
+	x := run(t, t.TempDir(), b, b, &still{s: cluster.NewSnapshot(c), changed: make(chan struct{})}, session.Options{SSH: func(m power.Machine) string { return "ssh " + m.ID }}, nil)
 	x.frame("the machine on, and what helps", func(f *view.Frame) bool {
-		return f.Power["kube-node3"].Reading.Proves(power.On) && slices.Contains(f.Next, "kube-node3 is on, but NotReady (:shell; or S, then o)")
+		return strings.HasPrefix(f.Power["kube-node3"].SSH, "ssh ") && f.Power["kube-node3"].Reading.Proves(power.On) && slices.Contains(f.Next, "kube-node3 is on, but NotReady (:shell; or S, then o)")
 	})
 	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
 	if q := x.question(view.QuestionSwitch); !strings.Contains(questionText(q), "kube-node3's machine is on already") || q.Default != "" {

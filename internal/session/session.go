@@ -81,6 +81,8 @@ type Options struct {
 	// Kubectl and Program are those of Frame.
 	Kubectl []string
 	Program string
+	// SSH is the command line that logs in to a machine, empty if the way is unknown; nil: it never is known.
+	SSH func(power.Machine) string
 	// Around returns other places to show; nil for none.
 	Around Surroundings
 

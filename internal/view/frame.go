@@ -113,6 +113,9 @@ type MachineView struct {
 	Text  string       `json:"text,omitzero"`
 	// Machine names the machine of the node, for details.
 	Machine string `json:"machine,omitzero"`
+	// SSH is the command line that logs in to the machine; empty if the way is unknown. Records leave
+	// it out.
+	SSH string `json:"-"`
 	// Names are the names in Machine, for a reader that replaces them. Records leave
 	// them out.
 	Names [2]MachineNames `json:"-"`

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -124,6 +125,22 @@ func spec(m power.Machine) string {
 		target = u + "@" + target
 	}
 	return target
+}
+
+// CommandTo is the command line of ssh that logs in to a machine as the client does; empty for a machine of
+// another driver. Each jump host takes its key from the agent or the ssh_config.
+func (c *Client) CommandTo(m power.Machine) string {
+	user, name, port, err := splitSpec(spec(m))
+	if m.Driver != DriverName || err != nil {
+		return ""
+	}
+	out := []string{"ssh"}
+	for _, option := range [][2]string{{"-F", c.opt.ConfigFile}, {"-i", cmp.Or(c.opt.IdentityFiles...)}, {"-J", c.Via()}, {"-p", port}} {
+		if option[1] != "" {
+			out = append(out, option[:]...)
+		}
+	}
+	return strings.Join(text.Each(append(out, user+"@"+name), text.ShellWord), " ")
 }
 
 // State polls whether the ssh server of the machine identifies itself. That proves On.

@@ -56,6 +56,10 @@ func TestANodeIsShutDownOverTheBastion(t *testing.T) {
 			if m.ID != node.addr || m.Name != "kube-node3" || m.How != power.HowAddress {
 				t.Errorf("machine %+v", m)
 			}
+			via, shell := me(t)+"@"+bastion.addr, client.CommandTo(m)
+			if want := "ssh -F " + client.opt.ConfigFile + " -i " + key.file + " -J " + via + " " + me(t) + "@10.0.0.13"; shell != want || client.CommandTo(power.Machine{Driver: "mdx", ID: m.ID}) != "" {
+				t.Errorf("by hand %q, want %q", shell, want)
+			}
 			err := d.Switch(soon(t), power.ActionShutdown, m)
 			if (err == nil) != c.ok || (err != nil && (!strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\x1b"))) {
 				t.Errorf("got %v", err)
