@@ -91,11 +91,16 @@ func TestAKubeletIsAskedUntilItAnswers(t *testing.T) {
 	machine := off.Power[node]
 	machine.Reading.State, machine.Reading.Proof = power.Off, power.Proven
 	off.Power[node] = machine
+	full := calm()
+	some := full.Snapshot.Contents()
+	some.Pods = []*cluster.Pod{{Key: running.Key, Phase: "Pending", Status: "Pending", Deployment: llm.Name, Unplaced: "3 Insufficient cpu"}}
+	full.Snapshot = cluster.NewSnapshot(some)
 	for want, c := range map[string]struct {
 		f      *view.Frame
 		of     cluster.Ref
 		stream view.Stream
 	}{
+		"has not started: 3 Insufficient cpu":                           {full, running, view.StreamEnded},
 		"kubelet …: kube-node3 is NotReady (silent 1m21s), machine off": {mdxOutage(), lostPod, view.StreamAsked},
 		"kubelet …: " + node + " is Ready, machine off":                 {off, running, view.StreamAsked},
 		"the container has written nothing yet":                         {calm(), running, view.StreamOpen},

@@ -322,6 +322,8 @@ func (d *objectDialog) log(s *scene) []fact {
 	switch {
 	case l.Err != "":
 		out = append(out, plainFact(s, s.t.warn, l.Err))
+	case l.Stream == view.StreamEnded && p != nil && p.Node == "":
+		out = append(out, plainFact(s, s.t.warn, "has not started: "+cmp.Or(p.Unplaced, s.snap.PodWord(p, s.now))))
 	case l.Stream == view.StreamEnded:
 		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
 	case l.Stream == view.StreamAsked && (p == nil || p.Node == ""):
