@@ -218,5 +218,9 @@ func (h hand) forward() []byHand {
 	if !h.hasPods() {
 		return nil
 	}
-	return []byHand{{h.kubectl("port-forward", h.named(), "8080:80"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "your port 8080 to its port 80: type those that you want")}}
+	port := int32(80)
+	if h.pod != nil && len(h.pod.Ports) > 0 {
+		port = h.pod.Ports[0]
+	}
+	return []byHand{{h.kubectl("port-forward", h.named(), fmt.Sprintf("8080:%d", port)), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), fmt.Sprintf("your port 8080 to its port %d: type those that you want", port))}}
 }

@@ -49,7 +49,7 @@ func mdxContents(now time.Time) cluster.Contents {
 			UID: "p" + end, Node: fmt.Sprintf("kube-node%d", i%4+1), Phase: "Running", Status: "Running",
 			ReadyContainers: 2, Containers: 2, Ready: true, ReadySince: t0.Add(-time.Hour), Created: t0.Add(-2 * time.Hour),
 			IP: fmt.Sprintf("10.244.%d.%d", i%4+1, i+2), OwnerKind: "ReplicaSet", OwnerName: "llm-jp-31-13b-00001-deployment-7c9b7f6c9",
-			Deployment: llm.Name, Labels: "app=llm,serving.knative.dev/revision=llm-jp-31-13b-00001", UnreachableFor: 300 * time.Second, NotReadyFor: 300 * time.Second, Concurrency: 1, CPUMilli: 32000,
+			Deployment: llm.Name, Labels: "app=llm,serving.knative.dev/revision=llm-jp-31-13b-00001", UnreachableFor: 300 * time.Second, NotReadyFor: 300 * time.Second, Concurrency: 1, CPUMilli: 32000, Ports: []int32{8080},
 		})
 	}
 	c.Deployments = []*cluster.Deployment{{

@@ -69,7 +69,7 @@ func TestCommandLinesAreSafe(t *testing.T) {
 	for word, want := range map[string]string{
 		"shell":  `kubectl --context 'it'\''s; rm' -n default exec -it pod/` + lostPod.Name + ` -- sh`,
 		"delete": "-n default delete pod/" + lostPod.Name + " --wait=false",
-		"pf":     "port-forward pod/" + lostPod.Name + " 8080:80",
+		"pf":     "port-forward pod/" + lostPod.Name + " 8080:8080",
 		"scale":  "scale deployment/" + llm.Name + " --replicas=16",
 	} {
 		f := mdxOutage()
@@ -93,6 +93,9 @@ func TestCommandLinesAreSafe(t *testing.T) {
 		t.Errorf("of a hostile name: %s", got)
 	}
 	f := mdxOutage()
+	if got := handFor(&scene{f: f, snap: f.Snapshot}, cluster.Ref{Kind: cluster.KindService, Key: llm}).forward()[0].command; !strings.HasSuffix(got, " 8080:80") {
+		t.Errorf("of a service: %s", got)
+	}
 	c := f.Snapshot.Contents()
 	c.Objects = append(slices.Clone(c.Objects),
 		&cluster.Object{Kind: cluster.KindClaim, Key: cluster.Key{Namespace: lostPod.Namespace, Name: "data"}, Value: &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}}},
