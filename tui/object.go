@@ -348,7 +348,7 @@ const pairsMost = 100
 // openSurvey shows the loss of these nodes together; without any, what the cluster can spare.
 func openSurvey(m *Model, nodes []string) {
 	pairs := len(nodes) == 0 && len(m.s.snap.Nodes()) <= pairsMost
-	command := m.s.f.Program + " survey" + strings.Repeat(" --pairs", btoi(pairs)) + after(" ", strings.Join(text.Each(nodes, text.ShellWord), " "), "")
+	command := m.s.f.Program + " survey" + strings.Repeat(" --pairs", btoi(pairs)) + after(" ", text.ShellLine(nodes...), "")
 	d := &surveyDialog{wanted: view.Inspect{Survey: max(20, m.w-6), Together: strings.Join(nodes, " "), Pairs: pairs}}
 	d.factsDialog = factsDialog{heading: "Survey", facts: d.lines, copies: "its command", copied: func() string { return command }}
 	m.dialogs.open(d)

@@ -53,6 +53,8 @@ type app struct {
 	drawn bool
 	// left is what was still off or cordoned when the session ended.
 	left leftover
+	// kubectl are the first words of a kubectl command for the cluster.
+	kubectl []string
 }
 
 // newApp reads the configuration and builds the parts, each from those before
@@ -146,10 +148,11 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		SSH: a.ssh.CommandTo, Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
 	}
-	opt.Kubectl = []string{"kubectl", "--context", access.Context}
+	a.kubectl = []string{"kubectl", "--context", access.Context}
 	if cfg.Kubeconfig != "" {
-		opt.Kubectl = append(opt.Kubectl, "--kubeconfig", cfg.Kubeconfig)
+		a.kubectl = append(a.kubectl, "--kubeconfig", cfg.Kubeconfig)
 	}
+	opt.Kubectl = a.kubectl
 	opt.Program = a.opt.CommandLine("", cfg)
 	opt.RecordsOutages, opt.Pace = a.opt.unprompted, shownPace(cfg)
 	if a.load == nil {

@@ -101,7 +101,7 @@ func (a *app) sayLeftOff() {
 		fmt.Fprintln(stderr, err)
 	}
 	if len(a.left.wanted) > 0 {
-		fmt.Fprintf(stderr, "%s %s cordoned, as you asked; uncordon with: kubectl uncordon %s, or :uncordon\n", text.List(a.left.wanted), text.Noun(len(a.left.wanted), "stays", "stay"), strings.Join(a.left.wanted, " "))
+		fmt.Fprintf(stderr, "%s %s cordoned, as you asked; uncordon with: %s\n", text.List(a.left.wanted), text.Noun(len(a.left.wanted), "stays", "stay"), text.ShellLine(slices.Concat(a.kubectl, []string{"uncordon"}, a.left.wanted)...))
 	}
 }
 

@@ -51,7 +51,7 @@ func TestTheEndNamesWhatMayBeOff(t *testing.T) {
 		"":                         {opt: options{lab: "mdx"}, left: leftover{late: []string{"n4"}}},
 		"may be off: n4; ":         {left: leftover{late: []string{"n4"}}},
 		"off by the journal: n3; ": {left: leftover{off: []string{"n3"}}},
-		"n3 and n4 stay cordoned, as you asked; uncordon with: kubectl uncordon n3 n4, or :uncordon\n": {left: leftover{wanted: []string{"n3", "n4"}}},
+		"n3 and n4 stay cordoned, as you asked; uncordon with: kubectl --context 'a b' uncordon n3 n4\n": {left: leftover{wanted: []string{"n3", "n4"}}, kubectl: []string{"kubectl", "--context", "a b"}},
 	} {
 		a.config = &config.Config{}
 		out, err := os.Create(filepath.Join(t.TempDir(), "out"))

@@ -90,6 +90,9 @@ func Span(d time.Duration) string {
 	}
 }
 
+// ShellLine is a command line that a shell takes as these words.
+func ShellLine(words ...string) string { return strings.Join(Each(words, ShellWord), " ") }
+
 // ShellWord is a word as a shell takes it.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {

@@ -140,7 +140,7 @@ func (c *Client) CommandTo(m power.Machine) string {
 			out = append(out, option[:]...)
 		}
 	}
-	return strings.Join(text.Each(append(out, user+"@"+name), text.ShellWord), " ")
+	return text.ShellLine(append(out, user+"@"+name)...)
 }
 
 // State polls whether the ssh server of the machine identifies itself. That proves On.
