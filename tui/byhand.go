@@ -23,11 +23,12 @@ var handWords = []struct {
 	text  string
 	names []string
 	lines func(hand) []byHand
+	takes func(*Model, []string) (func(*Model), string)
 }{
-	{"shell: the command line for a shell in the pod, or on the node", []string{"shell", "sh", "exec", "attach", "ssh", "debug"}, hand.shell},
-	{"delete: the command line that deletes the object, or a pod that hangs", []string{"delete", "del", "rm", "kill", "force"}, hand.remove},
-	{"scale: the command line that scales the workload", []string{"scale"}, hand.scale},
-	{"pf: the command line that forwards a port", []string{"pf", "port-forward", "portforward"}, hand.forward},
+	{"shell: the command line for a shell in the pod, or on the node", []string{"shell", "sh", "exec", "attach", "ssh", "debug"}, hand.shell, takesNone},
+	{"delete: the command line that deletes the object, or a pod that hangs", []string{"delete", "del", "rm", "kill", "force"}, hand.remove, takesNone},
+	{"scale: the command line that scales the workload", []string{"scale"}, hand.scale, scaleTo},
+	{"pf: the command line that forwards a port", []string{"pf", "port-forward", "portforward"}, hand.forward, takesNone},
 }
 
 // handDialog shows the command lines for an object; a digit copies one.
@@ -127,7 +128,7 @@ func (h hand) kubectl(words ...string) string {
 	if h.of.Namespace != "" {
 		all = append(all, "-n", h.of.Namespace)
 	}
-	return strings.Join(text.Each(append(all, words...), text.ShellWord), " ")
+	return text.ShellLine(append(all, words...)...)
 }
 
 // named is the object as kubectl takes it. A name after its kind is never taken for a flag.
@@ -198,8 +199,19 @@ func (h hand) remove() []byHand {
 	}, freed...)
 }
 
-// scale scales a deployment, that of a pod, or a stateful set.
-func (h hand) scale() []byHand {
+// scaleTo takes the number of replicas.
+func scaleTo(_ *Model, words []string) (func(*Model), string) {
+	_, err := strconv.ParseUint(words[0], 10, 31)
+	if err != nil || len(words) > 1 {
+		return nil, "scale takes the number of replicas, not " + strings.Join(words, " ")
+	}
+	return openByHand(func(h hand) []byHand { return h.scaled(words[0]) }), ""
+}
+
+func (h hand) scale() []byHand { return h.scaled("") }
+
+// scaled scales a deployment, that of a pod, or a stateful set; without a number to what it has.
+func (h hand) scaled(to string) []byHand {
 	if h.pod != nil && h.pod.Deployment != "" {
 		h.of = deploymentObject(cluster.Key{Namespace: h.pod.Namespace, Name: h.pod.Deployment}).ref
 	}
@@ -211,7 +223,7 @@ func (h hand) scale() []byHand {
 	} else {
 		return nil
 	}
-	return []byHand{{h.kubectl("scale", h.named(), fmt.Sprintf("--replicas=%d", now)), fmt.Sprintf("%d is what it has now: type the number that you want", now)}}
+	return []byHand{{h.kubectl("scale", h.named(), "--replicas="+cmp.Or(to, fmt.Sprint(now))), fmt.Sprintf("it has %d now; :scale N writes another number", now)}}
 }
 
 func (h hand) forward() []byHand {

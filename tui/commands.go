@@ -155,7 +155,7 @@ func askPower(a power.Action) func(*Model) {
 func onNodes(a view.NodeAct, desc string) binding {
 	ask := func(nodes []string) view.Intent { return view.AskNodes{Act: a, Nodes: nodes} }
 	b := bind(withNodes(ask), "", ":"+string(a), desc).named(string(a))
-	b.nodes = func(m *Model, nodes []string) { m.opts.Send(ask(nodes)) }
+	b.takes = nodesFor(func(m *Model, nodes []string) { m.opts.Send(ask(nodes)) })
 	return b
 }
 

@@ -24,11 +24,11 @@ const (
 type binding struct {
 	run   func(*Model)
 	key   key.Binding
-	short string                 // its name in the key bar; empty: it is not there
-	names []string               // in kubectl, k9s and vi: the palette lists it first when one is typed in full
-	nodes func(*Model, []string) // what it does with nodes that are named; nil: it takes none
-	need  need                   // what it needs to work
-	when  func(*Model) bool      // the key bar names it only then; nil: always
+	short string                                                  // its name in the key bar; empty: it is not there
+	names []string                                                // in kubectl, k9s and vi: the palette lists it first when one is typed in full
+	takes func(*Model, []string) (run func(*Model), fault string) // what it does with the words after its name; nil: it narrows what it shows
+	need  need                                                    // what it needs to work
+	when  func(*Model) bool                                       // the key bar names it only then; nil: always
 }
 
 // group is a titled part of the keys, as help shows it.

@@ -58,11 +58,11 @@ func newPalette(m *Model) *paletteDialog {
 	d.add(command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ",
 		binding: binding{names: []string{"ctx", "context", "contexts"}, need: needLive}})
 	for _, w := range handWords {
-		d.add(command{text: w.text, binding: binding{run: openByHand(w.lines), names: w.names, need: needLive}})
+		d.add(command{text: w.text, binding: binding{run: openByHand(w.lines), names: w.names, need: needLive, takes: w.takes}})
 	}
 	d.add(command{text: "survey: what the cluster can spare, or the loss of the marked nodes", binding: binding{names: []string{"survey", "spare"},
-		need: needLive, nodes: openSurvey, run: func(m *Model) { openSurvey(m, slices.Sorted(maps.Keys(m.s.marks))) }}})
-	d.add(command{text: "restore: the command line that powers on what lightsout has left off", binding: binding{names: []string{"restore"}, need: needLive, run: func(m *Model) {
+		need: needLive, takes: nodesFor(openSurvey), run: func(m *Model) { openSurvey(m, slices.Sorted(maps.Keys(m.s.marks))) }}})
+	d.add(command{text: "restore: the command line that powers on what lightsout has left off", binding: binding{names: []string{"restore"}, need: needLive, takes: takesNone, run: func(m *Model) {
 		(&handDialog{m: m, lines: []byHand{{m.s.f.Restore, "later, without the screen: it powers on and uncordons what lightsout has left off or cordoned"}}}).open("Restore")
 	}}, fault: map[string]string{"": "nothing to restore later: the machines end with the screen; o powers on"}[m.s.f.Restore]})
 	d.add(command{text: "join: the command line that shows this cluster in another terminal", binding: binding{names: []string{"join"}, need: needLive, run: func(m *Model) {
@@ -76,6 +76,21 @@ func newPalette(m *Model) *paletteDialog {
 		}
 	}
 	return d
+}
+
+// nodesFor takes the names of nodes.
+func nodesFor(act func(*Model, []string)) func(*Model, []string) (func(*Model), string) {
+	return func(m *Model, nodes []string) (func(*Model), string) {
+		if i := slices.IndexFunc(nodes, func(n string) bool { return m.s.snap.Node(n) == nil }); i >= 0 {
+			return nil, "there is no node " + nodes[i]
+		}
+		return func(m *Model) { act(m, nodes) }, ""
+	}
+}
+
+// takesNone takes no word after the name.
+func takesNone(_ *Model, words []string) (func(*Model), string) {
+	return nil, "the command cannot use " + strings.Join(words, " ") + ": type its name alone"
 }
 
 // add adds a command that can do anything on this screen, or on another.
@@ -108,16 +123,14 @@ func (d *paletteDialog) find() {
 	}
 	var called, goes, acts, asks []command
 	if i := slices.IndexFunc(d.all, func(c command) bool {
-		return c.keys == "" && c.fill == "" && c.nodes == nil && slices.Contains(c.names, kind)
+		return c.keys == "" && c.fill == "" && c.takes == nil && slices.Contains(c.names, kind)
 	}); i >= 0 {
 		called = d.narrowed(d.all[i], what)
 	}
-	if i := slices.IndexFunc(d.all, func(c command) bool { return c.nodes != nil && slices.Contains(c.names, kind) }); i >= 0 && what != "" {
-		c, nodes := d.all[i], strings.Fields(what)
-		c.text, c.run = typed, func(m *Model) { c.nodes(m, nodes) }
-		if i := slices.IndexFunc(nodes, func(n string) bool { return d.m.s.snap.Node(n) == nil }); i >= 0 {
-			c.fault = cmp.Or(c.fault, "there is no node "+nodes[i])
-		}
+	if i := slices.IndexFunc(d.all, func(c command) bool { return c.takes != nil && slices.Contains(c.names, kind) }); i >= 0 && what != "" {
+		c := d.all[i]
+		run, fault := c.takes(d.m, strings.Fields(what))
+		c.text, c.run, c.fault = typed, run, cmp.Or(c.fault, fault)
 		called = append(called, c)
 	}
 	for _, c := range all {

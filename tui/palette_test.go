@@ -211,6 +211,23 @@ func TestAShellOnANodeWarnsOfASilentKubelet(t *testing.T) {
 	}
 }
 
+// A command by hand takes the words that it can use, refuses others, and leaves the pane as it was.
+func TestACommandByHandRefusesWordsThatItCannotUse(t *testing.T) {
+	for typed, want := range map[string]string{
+		"scale 8": "--replicas=8", "scale web": "the number of replicas, not web", "scale 1 2": "not 1 2",
+		"delete pod": "cannot use pod", "pf 80": "cannot use 80", "restore x": "cannot use x",
+	} {
+		f := mdxOutage()
+		f.Restore = "lightsout restore"
+		m, _, _ := testModel(f, 160, 36, Options{})
+		typeKeys(m, "2")
+		typeWord(m, typed)
+		if v := plainView(m); !strings.Contains(v, want) || m.active.filter().text != "" {
+			t.Errorf(":%s\n%s", typed, v)
+		}
+	}
+}
+
 // A digit copies one of several commands.
 func TestADigitCopiesACommand(t *testing.T) {
 	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})
