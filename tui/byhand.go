@@ -96,24 +96,22 @@ type hand struct {
 	of   cluster.Ref
 	pod  *cluster.Pod // it, if it is a pod that is there
 	down string       // why no kubelet answers for the pod, or on the node; empty if one may
+	// replicas is the number to scale to; empty: what it has.
+	replicas string
 }
 
 func handFor(s *scene, of cluster.Ref) hand {
 	h := hand{s: s, of: of}
-	var node string
-	var unheard bool
+	var on *cluster.Pod // the pod, or any on the node
 	switch of.Kind {
 	case cluster.KindNode:
-		n := s.snap.Node(of.Name)
-		_, silent := s.snap.Silent(n, s.now)
-		node, unheard = of.Name, silent || n == nil || !n.Gone.IsZero()
+		on = &cluster.Pod{Node: of.Name}
 	case cluster.KindPod:
-		if h.pod = s.snap.Pod(of.Key); h.pod != nil {
-			node, unheard = h.pod.Node, s.snap.PodUnheard(h.pod, s.now)
-		}
+		h.pod = s.snap.Pod(of.Key)
+		on = h.pod
 	}
-	if unheard || s.f.Power[node].Reading.Proves(power.Off) {
-		h.down = hearing(s, node)
+	if on != nil && (s.snap.PodUnheard(on, s.now) || s.f.Power[on.Node].Reading.Proves(power.Off)) {
+		h.down = hearing(s, on.Node)
 	}
 	return h
 }
@@ -140,23 +138,24 @@ func (h hand) named() string {
 }
 
 func (h hand) shell() []byHand {
-	switch way := h.s.f.Power[h.of.Name].SSH; {
-	case h.of.Kind == cluster.KindNode:
+	if way := h.s.f.Power[h.of.Name].SSH; h.of.Kind == cluster.KindNode {
 		debug := byHand{h.kubectl("debug", h.named(), "-it", "--image=busybox"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "a pod on the node with its file system at /host; the pod stays until you delete it")}
 		if way == "" {
 			debug.note += "; lightsout knows no way to the machine by ssh: else use its console"
 			return []byHand{debug}
 		}
 		return []byHand{{way, "as lightsout logs in to shut it down; the bastion's key comes from your agent or ssh_config"}, debug}
-	case !h.hasPods():
-		return nil
 	}
-	return []byHand{{h.kubectl("exec", "-it", h.named(), "--", "sh"), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), "-c NAME chooses another container")}}
+	return h.inPod("-c NAME chooses another container", "exec", "-it", h.named(), "--", "sh")
 }
 
-// hasPods reports whether kubectl finds a pod by the object.
-func (h hand) hasPods() bool {
-	return slices.Contains([]cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindJob, cluster.KindService}, h.of.Kind)
+// inPod is a command for a pod that kubectl finds by the object, with a note where its kubelet may answer; nil if
+// it finds none.
+func (h hand) inPod(note string, words ...string) []byHand {
+	if !slices.Contains([]cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindJob, cluster.KindService}, h.of.Kind) {
+		return nil
+	}
+	return []byHand{{h.kubectl(words...), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), note)}}
 }
 
 // heldBy names the finalizers without which a pod would be gone; empty if there are none.
@@ -179,11 +178,8 @@ func (h hand) remove() []byHand {
 		freed = []byHand{{h.kubectl("patch", h.named(), "--type=merge", "-p", `{"metadata":{"finalizers":null}}`),
 			holds + ": a deletion waits until that is gone; risk: this takes it away, and what its owner does before the pod ends stays undone: first look why it has not"}}
 	}
-	switch {
-	case h.down == "" && freed != nil:
-		return freed
-	case h.down == "":
-		return []byHand{{h.kubectl("delete", h.named()), ""}}
+	if h.down == "" {
+		return slices.Concat(freed, []byHand{{h.kubectl("delete", h.named()), ""}})[:max(1, len(freed))]
 	}
 	off := "risk: the container may still run, and write to its volume beside the new pod; first make sure that the machine of " + h.pod.Node + " is off"
 	if h.s.f.Power[h.pod.Node].Reading.Proves(power.Off) {
@@ -202,16 +198,12 @@ func (h hand) remove() []byHand {
 // scaleTo takes the number of replicas.
 func scaleTo(_ *Model, words []string) (func(*Model), string) {
 	_, err := strconv.ParseUint(words[0], 10, 31)
-	if err != nil || len(words) > 1 {
-		return nil, "scale takes the number of replicas, not " + strings.Join(words, " ")
-	}
-	return openByHand(func(h hand) []byHand { return h.scaled(words[0]) }), ""
+	fault := map[bool]string{true: "scale takes the number of replicas, not " + strings.Join(words, " ")}[err != nil || len(words) > 1]
+	return openByHand(func(h hand) []byHand { return hand{h.s, h.of, h.pod, h.down, words[0]}.scale() }), fault
 }
 
-func (h hand) scale() []byHand { return h.scaled("") }
-
-// scaled scales a deployment, that of a pod, or a stateful set; without a number to what it has.
-func (h hand) scaled(to string) []byHand {
+// scale scales a deployment, that of a pod, or a stateful set.
+func (h hand) scale() []byHand {
 	if h.pod != nil && h.pod.Deployment != "" {
 		h.of = deploymentObject(cluster.Key{Namespace: h.pod.Namespace, Name: h.pod.Deployment}).ref
 	}
@@ -223,16 +215,10 @@ func (h hand) scaled(to string) []byHand {
 	} else {
 		return nil
 	}
-	return []byHand{{h.kubectl("scale", h.named(), "--replicas="+cmp.Or(to, fmt.Sprint(now))), fmt.Sprintf("it has %d now; :scale N writes another number", now)}}
+	return []byHand{{h.kubectl("scale", h.named(), "--replicas="+cmp.Or(h.replicas, fmt.Sprint(now))), fmt.Sprintf("it has %d now; :scale N writes another number", now)}}
 }
 
 func (h hand) forward() []byHand {
-	if !h.hasPods() {
-		return nil
-	}
-	port := int32(80)
-	if h.pod != nil && len(h.pod.Ports) > 0 {
-		port = h.pod.Ports[0]
-	}
-	return []byHand{{h.kubectl("port-forward", h.named(), fmt.Sprintf("8080:%d", port)), cmp.Or(after("! ", h.down, ": its kubelet can't answer"), fmt.Sprintf("your port 8080 to its port %d: type those that you want", port))}}
+	port := slices.Concat(cmp.Or(h.pod, &cluster.Pod{}).Ports, []int32{80})[0]
+	return h.inPod(fmt.Sprintf("your port 8080 to its port %d: type those that you want", port), "port-forward", h.named(), fmt.Sprintf("8080:%d", port))
 }

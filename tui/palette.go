@@ -81,10 +81,8 @@ func newPalette(m *Model) *paletteDialog {
 // nodesFor takes the names of nodes.
 func nodesFor(act func(*Model, []string)) func(*Model, []string) (func(*Model), string) {
 	return func(m *Model, nodes []string) (func(*Model), string) {
-		if i := slices.IndexFunc(nodes, func(n string) bool { return m.s.snap.Node(n) == nil }); i >= 0 {
-			return nil, "there is no node " + nodes[i]
-		}
-		return func(m *Model) { act(m, nodes) }, ""
+		unknown := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return m.s.snap.Node(n) != nil })
+		return func(m *Model) { act(m, nodes) }, after("there is no node ", cmp.Or(unknown...), "")
 	}
 }
 
@@ -160,15 +158,12 @@ func (d *paletteDialog) find() {
 // beginsWord reports whether a word of the text begins so; what is in lower case.
 func beginsWord(text, what string) bool {
 	text = strings.ToLower(text)
-	for from := 0; ; from++ {
-		i := strings.Index(text[from:], what)
-		if i < 0 {
-			return false
-		}
-		if from += i; from == 0 || !unicode.IsLetter(rune(text[from-1])) {
+	for i := range text {
+		if strings.HasPrefix(text[i:], what) && (i == 0 || !unicode.IsLetter(rune(text[i-1]))) {
 			return true
 		}
 	}
+	return false
 }
 
 // narrowed returns the commands that name a kind and then a namespace or a filter, as in k9s:
