@@ -207,15 +207,11 @@ func (h hand) scale() []byHand {
 	if h.pod != nil && h.pod.Deployment != "" {
 		h.of = deploymentObject(cluster.Key{Namespace: h.pod.Namespace, Name: h.pod.Deployment}).ref
 	}
-	var now int
-	if dep := h.s.snap.Deployment(h.of.Key); h.of.Kind == cluster.KindDeployment && dep != nil {
-		now = dep.Replicas
-	} else if w := h.s.snap.Workload(h.of); h.of.Kind == cluster.KindStatefulSet && w != nil {
-		now = w.Desired
-	} else {
+	w := h.s.snap.Workload(h.of)
+	if w == nil || h.of.Kind != cluster.KindDeployment && h.of.Kind != cluster.KindStatefulSet {
 		return nil
 	}
-	return []byHand{{h.kubectl("scale", h.named(), "--replicas="+cmp.Or(h.replicas, fmt.Sprint(now))), fmt.Sprintf("it has %d now; :scale N writes another number", now)}}
+	return []byHand{{h.kubectl("scale", h.named(), "--replicas="+cmp.Or(h.replicas, fmt.Sprint(w.Desired))), fmt.Sprintf("it has %d now; :scale N writes another number", w.Desired)}}
 }
 
 func (h hand) forward() []byHand {

@@ -178,10 +178,7 @@ func (d *objectDialog) offers() []offer {
 }
 
 func (d *objectDialog) foot() string {
-	keys := "esc close"
-	if d.aspect != d.opened {
-		keys = "esc back"
-	}
+	keys := map[bool]string{true: "esc close", false: "esc back"}[d.aspect == d.opened]
 	for _, o := range d.offers() {
 		keys += " · " + o.keys[:1] + " " + o.what
 	}
