@@ -57,7 +57,7 @@ func (r *Report) more(most int) (lines []string) {
 		return "To spare" + map[bool]string{true: ", one at a time,"}[many[what] > 1] + " " + strings.Join(who[what], "; ") + ": " + what
 	})
 	if hidden > 0 {
-		lines[len(lines)-1] += fmt.Sprintf("; and %d more in -o json", hidden)
+		lines = append(lines, text.Count(hidden, "more change", "more changes")+": lightsout survey -o json")
 	}
 	if none != nil {
 		lines = append(lines, "No change was found that spares "+strings.Join(none, "; "))

@@ -212,7 +212,7 @@ func TestAFileHasEveryRemedy(t *testing.T) {
 		put(c, "ReplicaSet", "web-"+node, node, cpus("3"))
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{})
-	for format, want := range map[string]string{Table: "web-c (3 cpu); and 1 more in -o json", HTML: "<title>site: which nodes can be spared, 2026-11-22</title>", JSON: "web-d (3 cpu)"} {
+	for format, want := range map[string]string{Table: "web-c (3 cpu)\n1 more change: lightsout survey -o json\n", HTML: "<title>site: which nodes can be spared, 2026-11-22</title>", JSON: "web-d (3 cpu)"} {
 		var b bytes.Buffer
 		if err := r.Write(&b, format, 200); err != nil {
 			t.Fatal(err)
@@ -452,7 +452,8 @@ func TestLossesThatLackTheSameShareASearch(t *testing.T) {
 	if got := headline(r); !strings.Contains(got, "Can't spare: n0; 69 of 2415 pairs. ") || !strings.Contains(got, "; 69 of 2415 pairs: loosen the ") {
 		t.Error(got)
 	}
-	if len(r.Rows()) != 1 {
-		t.Errorf("%d rows", len(r.Rows()))
+	want := "69 nodes go without an effect: n1, n2, n3, "
+	if notes := r.Notes(); len(r.Rows()) != 1 || !strings.HasPrefix(notes[0], want) || !strings.HasSuffix(notes[0], ", n68, n69.") {
+		t.Errorf("%d rows, %q\nwant %s…", len(r.Rows()), notes, want)
 	}
 }

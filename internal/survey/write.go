@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -214,14 +215,17 @@ func (r *Report) Notes() (out []string) {
 	if r.DownPending.High > 0 {
 		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", counted(r.DownPending, "of these pods gets", "of these pods get")))
 	}
-	rows := map[string]int{}
-	for _, l := range r.Rows() {
-		rows[l.Sort]++
+	rows := r.Rows()
+	without := text.Each(slices.DeleteFunc(r.Of(Node), func(l *Loss) bool { return slices.Contains(rows, l) }), (*Loss).Title)
+	if n := len(without); n > 0 {
+		prefix := func(name string) string { return strings.TrimRight(name, "0123456789") }
+		slices.SortFunc(without, func(a, b string) int {
+			return cmp.Or(cmp.Compare(prefix(a), prefix(b)), len(a)-len(b), cmp.Compare(a, b))
+		})
+		out = append(out, text.Count(n, "node goes", "nodes go")+" without an effect: "+strings.Join(without, ", ")+".")
 	}
-	if n := len(r.Of(Node)) - rows[Node]; n > 0 {
-		out = append(out, text.Count(n, "node goes", "nodes go")+" without an effect, and "+text.Noun(n, "has", "have")+" no line.")
-	}
-	if n := r.Pairs - rows[Pair]; n > 0 {
+	rows = slices.DeleteFunc(rows, func(l *Loss) bool { return l.Sort != Pair })
+	if n := r.Pairs - len(rows); n > 0 {
 		out = append(out, text.Count(n, "pair breaks", "pairs break")+" no more than "+text.Noun(n, "its", "their")+" nodes do alone, and "+text.Noun(n, "has", "have")+" no line.")
 	}
 	return append(out, text.Each(r.Unknown, func(u string) string { return "This survey is incomplete: " + u + "." })...)
