@@ -152,8 +152,23 @@ func (l *Loss) waiting() []string {
 	return text.Each(lacking, func(w Workload) string { return w.Key.String() })
 }
 
-// lack is the room that the pods without a node need.
-func (a *asker) lack(l *Loss) []string { return text.Each(l.homeless(), a.needs) }
+// lack is the room that the pods without a node need. Workloads that compete, of which fewer pods get no node in the worst run than
+// of each in its own, share it.
+func (a *asker) lack(l *Loss) (out []string) {
+	n, most := l.counts.Pending.High, 0
+	compete := slices.DeleteFunc(l.homeless(), func(w Workload) bool {
+		h := w.Homeless()
+		most += h.High
+		if h.Exact() {
+			n, most, out = n-h.High, most-h.High, append(out, a.needs(w.Pending.High, w))
+		}
+		return h.Exact()
+	})
+	if n > 0 && n < most {
+		return append(out, a.needs(n, compete...))
+	}
+	return text.Each(l.homeless(), func(w Workload) string { return a.needs(w.Pending.High, w) })
+}
 
 // remedy finds a change after which the cluster can spare the nodes of a loss, by a forecast for the changed cluster: first
 // with the nodes that are there already, then by rules, and by room for the pods that need it besides.
@@ -205,16 +220,25 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 	return m
 }
 
-// needs is the room that the pods of a workload without a node need: all that each requests, and whether rules keep them from some nodes.
-func (a *asker) needs(w Workload) string {
-	requests := a.requests[w.Key]
-	asks := text.Each(slices.Sorted(maps.Keys(requests)), func(name corev1.ResourceName) string {
-		n := requests[name]
-		return n.String() + " " + string(name)
-	})
-	out := text.Count(w.Pending.High, "more pod", "more pods") + " of " + w.Key.String()
-	if len(asks) > 0 {
-		out += " (" + text.List(asks) + text.Noun(w.Pending.High, "", " each") + ")"
+// needs is the room that so many pods of any of these workloads need: the most that one requests, and whether rules keep them from some nodes.
+func (a *asker) needs(n int, any ...Workload) string {
+	most := corev1.ResourceList{}
+	for _, w := range any {
+		for name, q := range a.requests[w.Key] {
+			if q.Cmp(most[name]) >= 0 {
+				most[name] = q
+			}
+		}
 	}
-	return out + map[bool]string{true: " where its rules allow them"}[cluster.RulesBlock(w.Reasons[0])]
+	asks := text.Each(slices.Sorted(maps.Keys(most)), func(name corev1.ResourceName) string {
+		q := most[name]
+		return q.String() + " " + string(name)
+	})
+	out := text.Count(n, "more pod", "more pods") + " of " +
+		strings.Replace(text.List(text.Few(text.Each(any, func(w Workload) string { return w.Key.String() }), namedMost, "others")), " and ", " or ", 1)
+	if len(asks) > 0 {
+		out += " (" + text.List(asks) + text.Noun(n, "", " each") + ")"
+	}
+	ruled := slices.ContainsFunc(any, func(w Workload) bool { return cluster.RulesBlock(w.Reasons[0]) })
+	return out + map[bool]string{true: " where its rules allow them"}[ruled]
 }

@@ -386,6 +386,13 @@ func TestARemedyIsPlayedThrough(t *testing.T) {
 		}, "1", "fewer pods are enough"},
 		"a rule of pods with other labels": {func(c *cluster.Contents) { c.Pods[1].Labels += ",zone=1" }, "1", "loosen the pod anti-affinity of d/web (room alone does not help)"},
 		"one more node, for a node":        {nil, "1", "one more node like a"},
+		"workloads that compete": {func(c *cluster.Contents) {
+			c.Pods = nil
+			put(c, "ReplicaSet", "web", "a", cpus("2"))
+			put(c, "ReplicaSet", "log", "a", cpus("3"))
+			put(c, "ReplicaSet", "all", "a", cpus("5"))
+			put(c, "StatefulSet", "db", "b", cpus("3"))
+		}, "", "room for 1 more pod of d/all (5 cpu) and 1 more pod of d/log or d/web (3 cpu)"},
 		"a pod that waits takes the node that returns": {func(c *cluster.Contents) {
 			c.Nodes[1].Ready, c.Pods = cluster.TriUnknown, nil
 			put(c, "ReplicaSet", "x", "a", cpus("3"))

@@ -239,7 +239,7 @@ func TestNothingIsNamedTwiceOrLeftOut(t *testing.T) {
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, By: []string{corev1.LabelTopologyZone}})
 	if got, want := headline(r), "Can spare, one at a time: any node. Can't spare: all 6 pairs; zones 0 and 1. "+
-		"To spare, one at a time, all 6 pairs; zones 0 and 1: room for 2 more pods of d/one (1 cpu each), 2 more pods of d/three (1 cpu each) and 2 more pods of d/two (1 cpu each); or fewer pods are enough (--min d/one=2 --min d/three=2 --min d/two=2)"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
+		"To spare, one at a time, all 6 pairs; zones 0 and 1: room for 4 more pods of d/one, d/three or d/two (1 cpu each); or fewer pods are enough (--min d/one=2 --min d/three=2 --min d/two=2)"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for _, tt := range []struct {
