@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster"
 	"lightsout/internal/text"
 )
 
@@ -29,7 +30,7 @@ func (r *Report) more(most int) (lines []string) {
 				rest.add(l)
 				continue
 			}
-			what := r.remedy(l) + warning([]*Loss{l}, "; then still: %s%s"+may([]*Loss{l}), func(l *Loss) []string { return l.ToSpare.Still })
+			what := r.remedy(l, most) + warning([]*Loss{l}, "; then still: %s%s"+may([]*Loss{l}), func(l *Loss) []string { return l.ToSpare.Still })
 			g := groups[what]
 			g.add(l)
 			groups[what] = g
@@ -68,9 +69,15 @@ func (r *Report) more(most int) (lines []string) {
 	return lines
 }
 
-// remedy is what lets the cluster spare the nodes; or for which minimums it can spare them as it is.
-func (r *Report) remedy(l *Loss) string {
+// remedy is what lets the cluster spare the nodes, for so many workloads by name; or for which minimums it can spare them as it is.
+func (r *Report) remedy(l *Loss, most int) string {
 	var ways []string
+	few := func(who []string) string { return text.List(text.Few(who, most, "more workloads")) }
+	ruled := map[string][]string{} // workloads by the rules to loosen
+	for _, key := range slices.SortedFunc(maps.Keys(l.ToSpare.loose), cluster.Key.Compare) {
+		rules := text.List(l.ToSpare.loose[key])
+		ruled[rules] = append(ruled[rules], key.String())
+	}
 	for i, nodes := range r.out() {
 		does := []string{"bring back ", "bring back and uncordon ", "uncordon "}[i]
 		nodes = slices.DeleteFunc(nodes, func(n string) bool { return !slices.Contains(l.ToSpare.Up, n) })
@@ -78,9 +85,11 @@ func (r *Report) remedy(l *Loss) string {
 	}
 	ways = slices.Concat(ways,
 		text.Each(l.ToSpare.Add, func(n string) string { return "one more node like " + n }),
-		text.Each(l.ToSpare.Loosen, func(rules string) string { return "loosen the " + rules + " (room alone does not help)" }))
+		text.Each(slices.Sorted(maps.Keys(ruled)), func(rules string) string {
+			return "loosen the " + rules + " of " + few(ruled[rules]) + " (room alone does not help)"
+		}))
 	if len(l.ToSpare.Room) > 0 {
-		ways = append(ways, "room for "+text.List(l.ToSpare.Room))
+		ways = append(ways, "room for "+few(l.ToSpare.Room))
 	}
 	if len(l.ToSpare.Lower) > 0 {
 		ways = append(ways, "lower what the budget requires ("+strings.Join(l.ToSpare.Lower, "; ")+")")

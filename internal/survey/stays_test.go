@@ -204,6 +204,25 @@ func TestTheSurveyCountsTheWantedPods(t *testing.T) {
 	}
 }
 
+// A remedy for many workloads names three on a terminal, and all in a file; those with one rule share its name.
+func TestARemedyForManyWorkloadsIsShort(t *testing.T) {
+	c := tiny("ab")
+	for i := range 10 {
+		spec := cpus([]string{"100m", "5"}[i%2])
+		spec.NodeSelector = map[string]string{"kubernetes.io/hostname": "a"}
+		put(c, "ReplicaSet", fmt.Sprintf("web%d", i), "a", spec)
+	}
+	r := make_(t, cluster.NewSnapshot(*c), Options{})
+	for most, want := range map[int]string{
+		remediesMost:  "loosen the node affinity or selector of d/web0, d/web1, d/web2 and 7 more workloads (room alone does not help), and room for 1 more pod of d/web1 (5 cpu), 1 more pod of d/web3 (5 cpu), 1 more pod of d/web5 (5 cpu) and 2 more workloads",
+		remediesTried: "d/web7, d/web8 and d/web9 (room alone does not help), and room for",
+	} {
+		if got := strings.Join(r.Headline(most), "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // A terminal shows three remedies; a file has all of them.
 func TestAFileHasEveryRemedy(t *testing.T) {
 	c := tiny("abcd")
@@ -423,7 +442,7 @@ func TestARemedyIsPlayedThrough(t *testing.T) {
 		if strings.HasPrefix(tt.want, "one more") {
 			name = "a"
 		}
-		got, _, _ := strings.Cut(r.remedy(loss(t, r, name)), "; or ")
+		got, _, _ := strings.Cut(r.remedy(loss(t, r, name), remediesMost), "; or ")
 		if !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q\nwant %q", what, got, tt.want)
 		}
