@@ -92,12 +92,10 @@ func (d Impact) minimum() string {
 	return fmt.Sprintf("the %d its rolling update keeps", d.Minimum)
 }
 
-// Room states in one sentence whether the replacement pods find nodes.
+// Room states in one sentence what becomes of the replacement pods if they all get nodes.
 func (h Hits) Room() Line {
 	o := h.Place
 	switch {
-	case o.Homeless().High > 0:
-		return Line{Text: NoRoom(o.Homeless()), Warn: true}
 	case o.Missing.High > 0:
 		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
 	case o.Pending.High > 0:
@@ -193,8 +191,8 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 	if h.Unread != "" {
 		return out
 	}
-	if len(f.drained) == 0 || h.Place.Homeless().High == 0 {
-		out = append(out, h.Room()) // which says when the nodes return; those of a drain are there
+	if h.Place.Homeless().High == 0 { // otherwise Sum counts them
+		out = append(out, h.Room())
 	}
 	return append(out, h.placeLines()...)
 }

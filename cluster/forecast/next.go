@@ -92,7 +92,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 	homeless := roomless(s)
 	if len(homeless) == 0 && (len(evictions) > 0 || waiting && rule == "") {
 		if o := x.homeless(s, Down(s, slices.Concat(lost, off))); o.Homeless().High > 0 {
-			last = append(last, event{text: NoRoom(o.Homeless())})
+			last = append(last, event{text: NoNode(o.Homeless()) + " until the nodes return"})
 		}
 	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
@@ -309,9 +309,9 @@ func (x *Next) homeless(s *cluster.Snapshot, lost []string) *place.Outcome {
 	return x.pending
 }
 
-// NoRoom states that so many pods find no node.
-func NoRoom(n place.Range) string {
-	return "no room for " + ranged(n) + ": Pending until the nodes return"
+// NoNode states that so many pods get no node.
+func NoNode(n place.Range) string {
+	return ranged(n) + text.Noun(n.High, " gets no node", " get no node")
 }
 
 // spaced writes seconds with a space before the unit, as in a sentence.

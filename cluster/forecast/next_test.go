@@ -23,7 +23,7 @@ func TestNextListsTheSoonestFirst(t *testing.T) {
 	want := []string{
 		"kube-node3 marked NotReady in 31–41 s (last heartbeat 19 s ago)",
 		"pods of kube-node4 evicted in 4m12s",
-		"no room for 8 pods: Pending until the nodes return",
+		"8 pods get no node until the nodes return",
 	}
 	if got := new(Next).Lines(s, nil, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
@@ -92,7 +92,7 @@ func TestNextCountsTheHomelessPodsOfEachNodeThatIsLost(t *testing.T) {
 	x := new(Next)
 	for i, nodes := range [][]string{{"kube-node3"}, {"kube-node3", "kube-node4"}} {
 		at := t0.Add(time.Duration(i) * 500 * time.Millisecond)
-		want := fmt.Sprintf("no room for %d pods: Pending until the nodes return", 4*len(nodes))
+		want := fmt.Sprintf("%d pods get no node until the nodes return", 4*len(nodes))
 		if got := x.Lines(after(at, nodes...), nil, at); !slices.Contains(got, want) {
 			t.Errorf("%v are lost: %q", nodes, got)
 		}
@@ -150,11 +150,11 @@ func TestNextForecastsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
 		want []string
 	}{
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 38 * time.Second},
-			[]string{"pods of kube-node3 evicted in 4m12s, of kube-node4 10 s later", "no room for 8 pods: Pending until the nodes return"}},
+			[]string{"pods of kube-node3 evicted in 4m12s, of kube-node4 10 s later", "8 pods get no node until the nodes return"}},
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 48*time.Second - 300*time.Millisecond},
-			[]string{"pods of kube-node3 and kube-node4 evicted in 4m12s", "no room for 8 pods: Pending until the nodes return"}},
+			[]string{"pods of kube-node3 and kube-node4 evicted in 4m12s", "8 pods get no node until the nodes return"}},
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 0},
-			[]string{"pods of kube-node3 evicted in 4m12s, the next node 10 s later", "no room for 8 pods: Pending until the nodes return"}},
+			[]string{"pods of kube-node3 evicted in 4m12s, the next node 10 s later", "8 pods get no node until the nodes return"}},
 	} {
 		if got := new(Next).Lines(cluster.NewSnapshot(lost(tc.at)), nil, t0); !slices.Equal(got, tc.want) {
 			t.Errorf("got %q\nwant %q", got, tc.want)

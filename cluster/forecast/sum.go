@@ -19,7 +19,7 @@ func (f *Forecast) Sum(h Hits) Line {
 	}
 	parts := h.short()
 	if n := h.Place.Homeless(); n.High > 0 {
-		parts = slices.Insert(parts, 0, []string{ranged(n) + text.Noun(n.High, " gets no node", " get no node")})
+		parts = slices.Insert(parts, 0, []string{NoNode(n)})
 	}
 	goes := text.Count(h.Pods, "pod stops", "pods stop")
 	if len(f.drained) > 0 {

@@ -123,11 +123,11 @@ func TestAPreviewCountsTheNodesThatEarlierStepsSwitchOff(t *testing.T) {
 		refused bool
 	}{
 		{power.Assumption{}, []string{"3 Ready workers left", "all 4 replacements fit on the nodes left"}, false},
-		{power.Assumption{Off: workers[3:4]}, []string{"2 Ready workers left", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"}, false},
+		{power.Assumption{Off: workers[3:4]}, []string{"2 Ready workers left", "4 pods get no node", workers[3] + " counts as down already: its pods need a place as well"}, false},
 		{power.Assumption{Off: []string{"kube-node1", "kube-node3", "kube-node4"}}, []string{"This would leave no Ready worker that takes pods", "is off by an earlier step"}, true},
-		{power.Assumption{Cordoned: []string{"kube-node1", "kube-node3"}}, []string{"1 Ready worker left", "no room for 2 pods"}, false},
+		{power.Assumption{Cordoned: []string{"kube-node1", "kube-node3"}}, []string{"1 Ready worker left", "2 pods get no node"}, false},
 		{power.Assumption{Cordoned: workers[2:3], Drained: workers[2:3]}, []string{"0 pods stop", "all 4 replacements fit"}, false},
-		{power.Assumption{Cordoned: workers[3:4], Drained: workers[3:4]}, []string{"2 Ready workers left", "no room for 4 pods"}, false},
+		{power.Assumption{Cordoned: workers[3:4], Drained: workers[3:4]}, []string{"2 Ready workers left", "4 pods get no node"}, false},
 		{power.Assumption{Off: workers[3:4], Cordoned: []string{"kube-node1", "kube-node4"}}, []string{"This would leave no Ready worker that takes pods", "kube-node1 takes no pods", "kube-node4 takes no pods"}, true},
 	} {
 		q, err := x.Preview(t.Context(), ask, tt.assumed)

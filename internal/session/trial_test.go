@@ -273,7 +273,7 @@ func TestTheVerdictOfATrialFollowsFromWhatWasObserved(t *testing.T) {
 		"nobody notices":       {world: func(w *world) { w.blindly = true }, plan: edit("within: 20s", "within: 300ms"), want: view.NotObserved},
 		"left off":             {plan: edit(shortPlan[strings.Index(shortPlan, "  - on:"):strings.Index(shortPlan, "expect:")], "", "  - failed: 0\n    step: after\n", ""), keepOff: true, want: view.Pass, left: 2},
 		"a machine stays off":  {world: func(w *world) { w.stuck = true }, plan: edit("- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}"), keepOff: true, want: view.NotObserved, left: 2},
-		"an impossible wait":   {plan: edit("detected, within: 20s", "replaced, within: 20m"), want: view.Fail, why: "the condition cannot come true: no room for 4 pods"},
+		"an impossible wait":   {plan: edit("detected, within: 20s", "replaced, within: 20m"), want: view.Fail, why: "the condition cannot come true: 4 pods get no node"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -142,8 +142,8 @@ func TestReplacementsWithoutRoomAreNotForecast(t *testing.T) {
 	w := newWorld(t, 32000) // four pods fill a node
 	w.off(power.ActionOff, n3, n4)
 	w.look(1)
-	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 8 pods: Pending until the nodes return")
-	if why, _ := w.Why(view.PhaseReplaced, llm.String()); why != "no room for 8 pods: Pending until the nodes return" {
+	w.want(view.PhaseReplaced, llm.String(), "– | – | 8 pods get no node until the nodes return")
+	if why, _ := w.Why(view.PhaseReplaced, llm.String()); why != "8 pods get no node until the nodes return" {
 		t.Errorf("why: %q", why)
 	}
 	w.lose(n3, 50)
@@ -165,7 +165,7 @@ func TestReplacementsWithoutRoomAreNotForecast(t *testing.T) {
 	w.available(16)
 	w.look(88.1)
 	w.want(view.PhaseEvicted, n3, "350..352 | – | the node was back before")
-	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 8 pods: Pending until the nodes return")
+	w.want(view.PhaseReplaced, llm.String(), "– | – | 8 pods get no node until the nodes return")
 	// Ready at 83, two passes, the scheduler's back-off, 10 s to start.
 	w.want(view.PhaseRestored, llm.String(), "83..114 | 88 | ")
 }
@@ -464,7 +464,7 @@ func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
 	w := newWorld(t, 32000) // four pods fill a node
 	w.off(power.ActionOff, n3, n4)
 	w.look(1)
-	if why := w.never(view.PhaseReplaced, llm.String()); !strings.Contains(why, "no room for 8 pods") {
+	if why := w.never(view.PhaseReplaced, llm.String()); !strings.Contains(why, "8 pods get no node") {
 		t.Errorf("replaced: %q", why)
 	}
 	if why := w.never(view.PhaseEvicted, n4) + w.never(view.PhaseDetected, n4) + w.never(view.PhaseReady, n4); why != "" {

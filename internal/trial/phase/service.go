@@ -46,7 +46,7 @@ func (v *service) forecastFirst(t *Tracker) {
 	if h := f.Hits(); h.Unread != "" {
 		v.room = h.Unread
 	} else if n := f.Homeless(t.deployment); n.High > 0 {
-		v.room, v.full = forecast.NoRoom(n), n.Low > 0
+		v.room, v.full = forecast.NoNode(n)+" until the nodes return", n.Low > 0
 	} else if !slices.ContainsFunc(t.down(), func(name string) bool { return t.nodes[name].graceful > 0 }) {
 		v.room = h.Delayed(t.deployment)
 	}
