@@ -81,8 +81,12 @@ func newPalette(m *Model) *paletteDialog {
 // nodesFor takes the names of nodes.
 func nodesFor(act func(*Model, []string)) func(*Model, []string) (func(*Model), string) {
 	return func(m *Model, nodes []string) (func(*Model), string) {
-		unknown := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return m.s.snap.Node(n) != nil })
-		return func(m *Model) { act(m, nodes) }, after("there is no node ", cmp.Or(unknown...), "")
+		unknown := cmp.Or(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return m.s.snap.Node(n) != nil })...)
+		fault := after("there is no node ", unknown, "")
+		if strings.HasPrefix(unknown, "-") {
+			fault = unknown + " is an option of the command line, which Y copies in :survey"
+		}
+		return func(m *Model) { act(m, nodes) }, fault
 	}
 }
 

@@ -172,8 +172,11 @@ func TestTheSurveyIsOnTheScreen(t *testing.T) {
 		t.Errorf("the help does not begin with another terminal:\n%s", plainView(m))
 	}
 	m, sent, _ := testModel(mdxOutage(), 160, 36, Options{})
-	if typeWord(m, "survey kube-node9"); len(*sent) > 0 || !strings.Contains(plainView(m), "there is no node kube-node9") {
-		t.Errorf("of a node that is not there: sent %v\n%s", *sent, plainView(m))
+	for word, want := range map[string]string{"survey kube-node9": "there is no node kube-node9", "survey --pairs": "--pairs is an option of the command line"} {
+		if typeWord(m, word); len(*sent) > 0 || !strings.Contains(plainView(m), want) {
+			t.Errorf("%s: sent %v\n%s", word, *sent, plainView(m))
+		}
+		typeKeys(m, "esc")
 	}
 }
 
