@@ -311,7 +311,7 @@ func (x *Next) homeless(s *cluster.Snapshot, lost []string) *place.Outcome {
 
 // NoNode states that so many pods get no node.
 func NoNode(n place.Range) string {
-	return ranged(n) + text.Noun(n.High, " gets no node", " get no node")
+	return ranged(n) + map[bool]string{true: " gets no node", false: " get no node"}[n == place.Range{Low: 1, High: 1}]
 }
 
 // spaced writes seconds with a space before the unit, as in a sentence.

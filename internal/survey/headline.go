@@ -144,10 +144,7 @@ func (a *answer) conditions() (out []string) {
 }
 
 func condition(losses ...*Loss) string {
-	var who []string
-	for _, l := range losses {
-		who = append(who, l.waiting()...)
-	}
+	who := slices.Concat(text.Each(losses, (*Loss).waiting)...)
 	if len(who) == 0 {
 		return " only if some pods may wait"
 	}

@@ -49,11 +49,8 @@ func (r *Report) Map() (out [][]*Loss) {
 
 // Mark is the mark of the loss in the heat map, as Legend explains it.
 func (l *Loss) Mark() (out string) {
-	switch {
-	case l.Partial():
-		return "~"
-	case !l.TooMuch():
-		return "·"
+	if !l.TooMuch() {
+		return map[bool]string{true: "~", false: "·"}[l.Partial()]
 	}
 	if n := l.Pending.Plus(l.Missing); n.High > 0 {
 		out = n.String()
@@ -67,17 +64,11 @@ func (l *Loss) Mark() (out string) {
 // Heat is the colour of the loss in the heat map. 0: no effect; 1: some pods wait for the node or are not
 // replaced; 2 to 4: the cluster can't spare the nodes, for more pods with each step.
 func (l *Loss) Heat() int {
-	switch n := l.Pending.High + l.Missing.High; {
-	case l.Partial():
-		return 1
-	case !l.TooMuch():
-		return 0
-	case n < 3:
-		return 2
-	case n < 10:
-		return 3
+	if !l.TooMuch() {
+		return map[bool]int{true: 1}[l.Partial()]
 	}
-	return 4
+	step, _ := slices.BinarySearch([]int{2, 9}, l.Pending.High+l.Missing.High)
+	return 2 + step
 }
 
 // mapLines draws the heat map with its legend in width cells, or says where it is; 0: there is no limit.

@@ -239,6 +239,6 @@ func (a *asker) needs(n int, any ...Workload) string {
 	if len(asks) > 0 {
 		out += " (" + text.List(asks) + text.Noun(n, "", " each") + ")"
 	}
-	ruled := slices.ContainsFunc(any, func(w Workload) bool { return cluster.RulesBlock(w.Reasons[0]) })
-	return out + map[bool]string{true: " where its rules allow them"}[ruled]
+	ruled := func(w Workload) bool { return cluster.RulesBlock(w.Reasons[0]) }
+	return out + map[bool]string{true: " where rules allow them"}[slices.ContainsFunc(any, ruled)]
 }

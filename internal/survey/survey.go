@@ -130,10 +130,8 @@ func (l *Loss) Partial() bool {
 // MarshalJSON adds whether the cluster can spare the nodes: yes, no, or partial.
 func (l *Loss) MarshalJSON() ([]byte, error) {
 	type plain Loss
-	spare := "yes"
-	if l.Partial() {
-		spare = "partial"
-	} else if l.TooMuch() {
+	spare := map[bool]string{true: "partial", false: "yes"}[l.Partial()]
+	if l.TooMuch() {
 		spare = "no"
 	}
 	return json.Marshal(struct {

@@ -53,12 +53,7 @@ func (l *Loss) Cells() []string {
 	if l.Sort != Node && l.Sort != Pair {
 		name = fmt.Sprintf("%s %s (%s)", l.Sort, l.Name, text.Count(len(l.Nodes), "node", "nodes"))
 	}
-	dash := func(s string) string {
-		if s == "0" {
-			return "-"
-		}
-		return s
-	}
+	dash := func(s string) string { return cmp.Or(map[string]string{"0": "-"}[s], s) }
 	return []string{
 		text.Cells(name), dash(l.Pending.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()),
 		dash(l.Preempted.String()), dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), text.Cells(l.Why()),
