@@ -190,8 +190,8 @@ func (c *causes) why(p view.Phase) string {
 // another reason.
 const endsWithin = 10.0
 
-// errors is why requests failed for so long: Services learn of lost pods late, and a request to one fails later still;
-// empty if they had another reason.
+// errors is why requests failed for so long: Services learn of lost pods late, and a request to one fails later still, or
+// the API server was silent too; empty if they had another reason.
 func (c *causes) errors(f *Facts) string {
 	x := &f.Clients
 	for _, w := range f.Workloads {
@@ -199,8 +199,12 @@ func (c *causes) errors(f *Facts) string {
 			return "no pod" + w.of() + " was available for " + w.least() + lasted(w.none.Seconds())
 		}
 	}
+	if c.unreached(f) {
+		return "the API server gave no answer then either: most likely the way to both failed, or their host"
+	}
+	down := func(n NodeFacts) bool { return n.holds(secondsAfter(c.r, x.Windows[0].From+1)) }
 	out, seen := lastSeen(c.phases, view.PhaseEndpointsOut)
-	if !seen || len(x.Windows) != 1 || x.Windows[0].From >= out || x.Windows[0].To <= out || x.Windows[0].To-out >= endsWithin {
+	if !seen || len(x.Windows) != 1 || !slices.ContainsFunc(f.Nodes, down) || x.Windows[0].From >= out || x.Windows[0].To <= out || x.Windows[0].To-out >= endsWithin {
 		return ""
 	}
 	grace, why := text.Noun(len(c.shutdowns)+1, ", by "+c.setting(gracePeriod), ""), classes(x.last)
@@ -210,6 +214,17 @@ func (c *causes) errors(f *Facts) string {
 		}
 	}
 	return "Services sent requests to the lost pods until " + offset(out) + grace + ", and the last of these failed " + seconds(apart(out, x.Windows[0].To)) + " later (" + why + ")"
+}
+
+// unreached reports whether the API server gave no answer for most of the time in which requests failed.
+func (c *causes) unreached(f *Facts) bool {
+	return slices.ContainsFunc(apiLost(c.r), func(s interval) (most bool) {
+		for _, w := range f.Clients.Windows {
+			both := earliest(secondsAfter(c.r, w.To), cmp.Or(s.to, f.over)).Sub(latest(secondsAfter(c.r, w.From), s.from))
+			most = most || 2*both.Seconds() > f.Clients.ErrorTime
+		}
+		return most
+	})
 }
 
 // sinceWords are the words for the moment from which a node's detection counts.

@@ -15,7 +15,8 @@ import (
 // Facts is what a report tells of one outage: what was down, for how long and for whom.
 type Facts struct {
 	// Nodes went down, in the order of time; empty: the outage had other signs.
-	Nodes []NodeFacts
+	// unheard were NotReady only because the API server answered nobody.
+	Nodes, unheard []NodeFacts
 	// From is when the first one went down, or was asked to. To is when the last of those that
 	// were down with it was back; zero: it was not when the record ended.
 	From, To time.Time
@@ -47,6 +48,7 @@ func factsOf(r *record.Record) []Facts {
 	for i := range out {
 		out[i].over, out[i].pods = cmp.Or(out[i].To, r.End), pods
 		pods.evict(r, out[i].Nodes)
+		out[i].unheard = slices.DeleteFunc(unheard(r), func(n NodeFacts) bool { return !out[i].meets(interval{n.From, n.To}) })
 		out[i].Clients = clientsOf(r, out, i)
 		out[i].Workloads = workloadsOf(r, &out[i], pods, readings)
 	}

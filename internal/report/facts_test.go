@@ -31,6 +31,27 @@ func off(r *record.Record, until float64) {
 	down(r, "k8s2", outage.SpanOff, 21, until)
 }
 
+// cutsTheHost has the API server and the requests get no answer, and Kubernetes delete a pod of a node that it cannot hear.
+func cutsTheHost(r *record.Record) {
+	web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
+	loseAPI(r, 20.5, 49)
+	down(r, "k8s2", outage.SpanNotReady, 26, 49.5)
+	shows(r, 1, web, "k8s2", true, 0, "web-1-a")
+	sees(r, view.PhaseEndpointsOut, "k8s2", 49.4)
+	counts(r, 1, "", "6/6")
+	counts(r, 49.4, "6/6", "5/6")
+	counts(r, 51, "5/6", "6/6")
+	tells(r, 46, cluster.KindPod, "web-1-a", "TaintManagerEviction", "Marking for deletion Pod default/web-1-a")
+	fail(r, 21, 50)
+	if r.Unplanned() {
+		r.Summary.Load[0].ErrorWindows[0] = record.Span{From: 1, To: 30, Failed: 29}
+	}
+}
+
+// hostIsCut is what the opening tells of it.
+const hostIsCut = " Why requests failed for so long: the API server gave no answer then either: most likely the way to both failed, or their host." +
+	" Why pods of default/web were missing: 1 pod on k8s2; deleted after tolerationSeconds 5m00s."
+
 // allThere are the words for pods of which none was missing.
 const allThere = "6 of 6 pods were available at the lowest"
 
@@ -278,6 +299,24 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			lose(r, 0, 21, 41)
 			down(r, "k8s1", outage.SpanNotReady, 50, 50.5)
 		}, "Requests began to fail after 08:00:20 UTC; requests of lightsout failed for 20 s (20 of 580: 20 × reset); 0 of 6 pods were available at the lowest (pods missing for 20 s). Why requests failed for so long: no pod was available for 20 s."},
+		"the host of the API server and of the requests' address is cut": {func(r *record.Record) {
+			signs(r, 20, "load", view.SignRequests)
+			cutsTheHost(r)
+		}, "Requests began to fail after 08:00:20 UTC; requests of lightsout failed for 29 s (29 of 580: 29 × reset); at most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
+		"that host is cut in a trial that is aborted": {func(r *record.Record) {
+			asks(r, "k8s1", 20, power.ActionOff, power.StageSending)
+			cutsTheHost(r)
+			down(r, "k8s1", outage.SpanOff, 21, 90)
+			e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
+			e.At = at(75)
+			r.Events = append(r.Events, e)
+		}, "k8s1 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); requests of lightsout failed for 29 s (29 of 71: 29 × reset); at most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " The API server gave lightsout no answer for 28.5 s from 08:00:20 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
+		"requests that fail before a node does have another reason": {func(r *record.Record) {
+			off(r, 90)
+			sees(r, view.PhaseEndpointsOut, "k8s2", 62)
+			fail(r, 5, 63)
+			r.Summary.Load[0].ErrorWindows[0].From = 5
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); requests of lightsout failed for 58 s (58 of 71); " + allThere + "."},
 		"requests fail again after an earlier outage": {func(r *record.Record) {
 			fail(r, 5, 8)
 			fail(r, 61, 65)

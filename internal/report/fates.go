@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -128,7 +129,24 @@ func podsIn(r *record.Record) *pods {
 			all.readings[w] = append(all.readings[w], reading{x.At, available, replicas, t.waiting})
 		}
 	}
+	all.marked(r)
 	return all
+}
+
+// marked sets when Kubernetes reports to have deleted pods that no sample shows as Terminating.
+func (all *pods) marked(r *record.Record) {
+	evictions := map[cluster.Key]time.Time{}
+	for i := range r.Events {
+		if e := &r.Events[i]; e.To == "TaintManagerEviction" && strings.HasPrefix(e.Why, "Marking for deletion") {
+			evictions[cluster.Key{Namespace: e.Namespace, Name: e.Subject}] = e.When().By
+		}
+	}
+	for id, p := range all.lives {
+		if at := evictions[p.Key]; p.deleted.IsZero() && !p.Created.After(at) {
+			p.deleted = at
+			all.lives[id] = p
+		}
+	}
 }
 
 // placed is when the last pod of a workload that waited for a node did so no more; zero: one still did, or none had
@@ -166,19 +184,21 @@ func (all *pods) evict(r *record.Record, nodes []NodeFacts) {
 }
 
 // lostBy are the pods of a workload that were on nodes of an outage when those went down, or were drained, each with
-// its node.
+// its node; of nodes that were unheard, those that were deleted meanwhile.
 func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts) {
+	away := slices.Concat(f.Nodes, f.unheard)
 	for _, p := range all.lives {
 		if workloadOf(p.Pod) != w {
 			continue
 		}
-		i := slices.IndexFunc(f.Nodes, func(n NodeFacts) bool {
+		i := slices.IndexFunc(away, func(n NodeFacts) bool {
 			at := n.drained.Truncate(time.Second) // as a pod's times
 			there := !p.Created.After(at) && (p.Gone.IsZero() || p.Gone.After(n.drained))
+			there = there && (n.Reason.Kind != outage.Unanswered || n.holds(p.deleted))
 			return n.Node == p.Node && there && (p.deleted.IsZero() || !p.deleted.Before(at))
 		})
 		if i >= 0 {
-			lost, nodes = append(lost, p), append(nodes, f.Nodes[i])
+			lost, nodes = append(lost, p), append(nodes, away[i])
 		}
 	}
 	return lost, nodes

@@ -49,7 +49,7 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 		}
 	}
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && (severityUnknown(r) || f.Clients.Failed+f.Clients.Hung > 0) && slices.ContainsFunc(worst, func(w Workload) bool { return w.Lowest > 0 }) {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && !c.unreached(f) && (severityUnknown(r) || f.Clients.Failed+f.Clients.Hung > 0) && slices.ContainsFunc(worst, func(w Workload) bool { return w.Lowest > 0 }) {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out, "clients")
 	}
 	tainted, marked := at(view.PhaseTainted)
@@ -81,7 +81,7 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 		}
 	}
 	for _, fate := range []string{hangs, kept, awaits, multiAttach, stays} {
-		if names := withFate(worst, fate); len(names) > 0 {
+		if names := withFate(worst, fate); len(names) > 0 && len(f.Nodes) > 0 {
 			t.Items = append(t.Items, cell{Text: text.Capital(help(fmt.Sprintf(advices[fate], text.List(few(names, "more")))+map[string]string{kept: c.room(worst)}[fate], names...)) + "."})
 		}
 	}
