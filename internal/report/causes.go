@@ -38,6 +38,11 @@ func causesOf(r *record.Record, all []Facts) *causes {
 		c.seen(view.PhaseEvicted, n.Node, n.Evicted)
 		c.seen(view.PhaseBooted, n.Node, n.Booted)
 		c.seen(view.PhaseReady, n.Node, n.Ready())
+		for _, span := range n.NotReady() { // Ready for a while
+			if !span.To.IsZero() && span.To.Before(n.Ready()) {
+				c.phases = append(c.phases, view.Phase{Name: view.PhaseReady, Subject: n.Node, Observed: new(span.To.Sub(base(r)).Seconds())})
+			}
+		}
 	}
 	for i := range all {
 		c.recovered(all[i].Workloads)

@@ -15,15 +15,16 @@ import (
 )
 
 // life is a pod as it was shown last, with its first deletion: its end may be another. It had ended at ended if it
-// did before anybody deleted it. It had no node from waits until placed; zero: it never waited, or still does.
+// did before anybody deleted it. It had no node from waits until placed; zero: it never waited, or still does. It was gone
+// by gone; zero: it is there.
 type life struct {
 	*cluster.Pod
-	deleted, ended, waits, placed time.Time
+	deleted, ended, waits, placed, gone time.Time
 }
 
 // shown is the pod as it is shown at a time.
 func (l life) shown(p *cluster.Pod, at time.Time) life {
-	l.Pod, l.deleted = p, cmp.Or(l.deleted, p.Deleting)
+	l.Pod, l.deleted, l.gone = p, cmp.Or(l.deleted, p.Deleting), p.Gone
 	if p.Finished() && l.deleted.IsZero() {
 		l.ended = cmp.Or(l.ended, at)
 	}
@@ -81,7 +82,7 @@ func podsIn(r *record.Record) *pods {
 			counts[workloadOf(p)].add(p, -1)
 			delete(now, k)
 			x := all.lives[idOf(p)]
-			x.placed = cmp.Or(x.placed, at)
+			x.placed, x.gone = cmp.Or(x.placed, at), cmp.Or(x.gone, at)
 			all.lives[idOf(p)] = x
 		}
 	}
@@ -142,7 +143,7 @@ func (all *pods) marked(r *record.Record) {
 		}
 	}
 	for id, p := range all.lives {
-		if at := evictions[p.Key]; p.deleted.IsZero() && !p.Created.After(at) {
+		if at := evictions[p.Key]; p.deleted.IsZero() && !p.Created.After(at) && (p.gone.IsZero() || !at.After(p.gone)) {
 			p.deleted = at
 			all.lives[id] = p
 		}
@@ -193,7 +194,7 @@ func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts
 		}
 		i := slices.IndexFunc(away, func(n NodeFacts) bool {
 			at := n.drained.Truncate(time.Second) // as a pod's times
-			there := !p.Created.After(at) && (p.Gone.IsZero() || p.Gone.After(n.drained))
+			there := !p.Created.After(at) && (p.gone.IsZero() || p.gone.After(n.drained))
 			there = there && (n.Reason.Kind != outage.Unanswered || n.holds(p.deleted))
 			return n.Node == p.Node && there && (p.deleted.IsZero() || !p.deleted.Before(at))
 		})

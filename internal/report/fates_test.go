@@ -197,6 +197,50 @@ func TestWhatIsReportedAfterTheReturnCameAfterWhatHeldThePods(t *testing.T) {
 	}
 }
 
+// A pod that came back to a node whose Ready did not last is not on another one, and one of its name that was there
+// before is not lost again. So it is in a trial, in one that is aborted, and in an outage that nobody planned.
+func TestAPodThatReturnsToANodeThatFlaps(t *testing.T) {
+	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
+	for name, begins := range map[string]func(r *record.Record){
+		"unplanned": func(r *record.Record) { signs(r, 20, "k8s2", view.SignSilent) },
+		"trial":     func(r *record.Record) { off(r, 70) },
+		"aborted": func(r *record.Record) {
+			off(r, 70)
+			e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
+			e.At = at(69)
+			r.Events = append(r.Events, e)
+		},
+	} {
+		r := bare()
+		begins(r)
+		down(r, "k8s2", outage.SpanSilent, 23, 87)
+		down(r, "k8s2", outage.SpanNotReady, 25, 78.4)
+		down(r, "k8s2", outage.SpanNotReady, 84.3, 84.4)
+		sees(r, view.PhaseTainted, "k8s2", 25)
+		r.Events = append(r.Events, view.Event{Lane: view.LaneTaint, Subject: "k8s2", Change: cluster.ChangeTaint, To: cluster.TaintUnreachable + ":NoExecute", At: at(25), Seen: at(25)})
+		shows(r, 1, database, "k8s3", true, 0, "database-1")
+		for i, s := range []float64{1, 4, 45, 79.4} {
+			shows(r, s, database, "k8s2", s != 45, map[float64]float64{45: 45}[s], "database-0")
+			p := r.Samples[len(r.Samples)-1].Cluster.Pods[0]
+			p.UID = []string{"replaced", "lost", "lost", "new"}[i]
+			if p.UID == "new" {
+				p.Created = at(79)
+			}
+		}
+		all := factsOf(r)
+		c := causesOf(r, all)
+		if w := all[0].Workloads; w[0].Why != "1 pod on k8s2; "+hangs {
+			t.Errorf("%s: %q", name, w[0].Why)
+		}
+		if got := rowsOf(kubernetesOf(r, c)); !strings.Contains(got, "has all pods of default/database available|1 s after Ready") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if got := shorterOf(r, c, 0).Brief; strings.Contains(got, " to 0") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // A workload that lacked pods before the outage is not its loss: it comes last, without a reason of the outage's.
 // A drain of another node is told of the pods that it took, not of the node that is lost.
 func TestADrainDuringAnOutageIsNotTheLostNodes(t *testing.T) {
