@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -30,7 +31,13 @@ type Clients struct {
 	// Prior counts the requests that failed before the first outage, and Before those since the drain that led to it began.
 	Prior, Before int
 	Known         Known
+	// unsent is, as offsets, the time from the outage's beginning in which lightsout had no request on its way, if the
+	// lost pods had left their Services before it ended; else empty.
+	unsent string
 }
+
+// asked reports whether a request was on its way before the lost pods had left their Services.
+func (c Clients) asked() bool { return c.Sent > 0 && c.unsent == "" }
 
 // Known is how far a record accounts for the requests of an outage.
 type Known int
@@ -49,11 +56,15 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	c := Clients{ByClass: map[loadgen.Class]int{}}
 	f := &all[i]
 	before := i == 0 && (len(f.Nodes) > 0 || r.Unplanned())
+	first := f.over
 	for j := range r.Seconds {
 		x := &r.Seconds[j]
 		end := x.At.Add(time.Second)
 		if end.After(f.From) && x.At.Before(f.over) {
 			c.Sent += x.Sent
+			if x.Sent+x.Served+x.Queued+x.Unknown > 0 || x.FailedSum() > 0 {
+				first = earliest(first, latest(x.At, f.From))
+			}
 		}
 		failed := x.FailedIn()
 		delete(failed, loadgen.ClassLocal) // nobody knows what clients would have seen
@@ -70,6 +81,9 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 				c.ByClass[class] += n
 			}
 		}
+	}
+	if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && outageAt(all, secondsAfter(r, out)) == i && first.After(secondsAfter(r, out)) {
+		c.unsent = "from " + instant(r, f.From) + " to " + instant(r, first)
 	}
 	c.count(r, all, i)
 	if l := summaryOf(r).Ledger; len(all) == 1 && r.Unplanned() && f.over.Equal(r.End) && l.Scheduled > 0 { // it has all since zero

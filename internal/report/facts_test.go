@@ -52,6 +52,14 @@ func cutsTheHost(r *record.Record) {
 const hostIsCut = " Why requests failed for so long: the API server gave no answer then either: most likely the way to both failed, or their host." +
 	" Why pods of default/web were missing: 1 pod on k8s2; deleted after tolerationSeconds 5m00s."
 
+// sendsFrom has lightsout send no request before a time, and the lost pods leave their Services before it.
+func sendsFrom(r *record.Record, s int) {
+	for i := range s {
+		r.Seconds[i].Sent, r.Seconds[i].OK = 0, 0
+	}
+	sees(r, view.PhaseEndpointsOut, "k8s2", 26)
+}
+
 // allThere are the words for pods of which none was missing.
 const allThere = "6 of 6 pods were available at the lowest"
 
@@ -175,6 +183,21 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Events = append(r.Events, e)
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); requests of lightsout failed for at least 7 s (at least 7 of 71: 7 × reset); 3 of 6 pods were available at the lowest (pods missing for 54 s)." +
 			" Why requests failed for so long: Services sent requests to the lost pods until T+00:26.0, by node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
+		"requests that begin after Services know of the lost pods": {func(r *record.Record) {
+			off(r, 90)
+			sendsFrom(r, 36)
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that failed; " + allThere + "."},
+		"they begin so late in an outage that nobody planned": {func(r *record.Record) {
+			signs(r, 20, "k8s2", view.SignSilent)
+			down(r, "k8s2", outage.SpanSilent, 23, 90)
+			sendsFrom(r, 36)
+			r.Summary.Phases[0].Observed = p(6)
+		}, "k8s2 fell silent at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); lightsout sent no request from T+00:00.0 to T+00:15.8, and none after that failed; " + allThere + "."},
+		"they begin so late in a trial that is aborted": {func(r *record.Record) {
+			off(r, 90)
+			sendsFrom(r, 36)
+			r.Summary.Ledger.Cancelled = 1
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that is known to have failed; " + allThere + "."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)

@@ -167,11 +167,15 @@ func silences(r *record.Record) (out []outage.Reason) {
 	return out
 }
 
-// phasesIn are the phases of a summary, with the times that the lanes show of nodes.
+// phasesIn are the phases of a summary, with the times that the lanes show of nodes. That no request was on its way hides
+// an error window.
 func phasesIn(r *record.Record, nodes []NodeFacts) []view.Phase {
 	phases := slices.Clone(summaryOf(r).Phases)
 	for i := range phases {
 		p := &phases[i]
+		if p.Name == view.PhaseErrors && p.Observed == nil && !clientsOf(r, wholeRecord(r), 0).asked() {
+			p.HiddenFrom = new(float64)
+		}
 		for _, n := range nodes {
 			at := map[string]time.Time{view.PhaseOff: n.Since(outage.SpanOff), view.PhaseDetected: n.Since(outage.SpanNotReady), view.PhaseBooted: n.Booted, view.PhaseReady: n.Ready()}[p.Name]
 			if n.Node == p.Subject && p.Observed != nil && !p.Before && p.HiddenFrom == nil && !at.IsZero() && n.holds(secondsAfter(r, *p.Observed)) {

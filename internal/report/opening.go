@@ -173,7 +173,8 @@ func named(nodes []NodeFacts) string {
 
 // text is what became of the requests; of stands after their first mention.
 func (c Clients) text(of string) string {
-	said, least := "no request"+of+" is known to have failed", c.least()
+	least, failed := c.least(), map[bool]string{true: " failed", false: " is known to have failed"}[c.Known == KnownAll]
+	said := "no request" + of + failed
 	switch {
 	case c.Known == KnownNever:
 		said = NeverAnswered
@@ -189,9 +190,9 @@ func (c Clients) text(of string) string {
 	case c.Failed > 0:
 		said = least + text.Count(c.Failed, "request", "requests") + of + " failed between " + clock(c.First) + " and " + clock(c.Last) + " (" + classes(c.ByClass) + ")"
 	case c.Sent == 0:
-		return "lightsout sent no requests meanwhile"
-	case c.Known == KnownAll:
-		said = "no request" + of + " failed"
+		said = "lightsout sent no requests meanwhile"
+	case c.unsent != "":
+		said = "lightsout sent no request" + strings.TrimPrefix(of, " of lightsout") + " " + c.unsent + ", and none after that" + failed
 	}
 	return said
 }

@@ -85,7 +85,7 @@ func utc(t time.Time) string {
 // observed tells when a phase was seen; a span with its beginning.
 func observed(p view.Phase) string {
 	switch {
-	case p.Observed == nil && p.Name == view.PhaseErrors:
+	case p.Observed == nil && p.Name == view.PhaseErrors && p.HiddenFrom == nil:
 		return "none"
 	case p.Observed == nil && p.Predicted == nil && p.Note != "":
 		return "not expected" // the note has the reason
