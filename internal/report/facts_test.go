@@ -71,8 +71,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		happens func(r *record.Record)
 		want    string
 	}{
-		"nothing":              {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC; no request of lightsout failed."},
-		"nothing, and no load": {silence, "No node went down between 08:00:00 and 08:10:00 UTC; lightsout sent no requests meanwhile."},
+		"nothing":              {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC. No request of lightsout failed."},
+		"nothing, and no load": {silence, "No node went down between 08:00:00 and 08:10:00 UTC. lightsout sent no requests meanwhile."},
 		"pods without a node, until they have one": {func(r *record.Record) {
 			signs(r, 20, "pods", view.SignPending)
 			waits(r, 20, "web-1", "web-2")
@@ -82,14 +82,14 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 					p.Node = "k8s3"
 				}
 			}
-		}, "Pods found no node from 08:00:20 UTC, those of workloads until 08:02:20; no request of lightsout failed; " + allThere + "."},
+		}, "Pods found no node from 08:00:20 UTC, those of workloads until 08:02:20. No request of lightsout failed. " + allThere + "."},
 		"pods without a node, and one has none yet": {func(r *record.Record) {
 			signs(r, 20, "pods", view.SignPending)
 			waits(r, 20, "web-1", "web-2")
 			waits(r, 90, "web-1")
 			r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s3"
-		}, "Pods found no node from 08:00:20 UTC; no request of lightsout failed; " + allThere + "."},
-		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 12, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request of lightsout is known to have failed." +
+		}, "Pods found no node from 08:00:20 UTC. No request of lightsout failed. " + allThere + "."},
+		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 12, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC. No request of lightsout is known to have failed." +
 			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown, and requests.jsonl has the reasons."},
 		"two nodes fall silent": {func(r *record.Record) {
 			for _, n := range []string{"kube-node4", "kube-node3"} {
@@ -99,39 +99,39 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 21, 68)
 			lose(r, 0, 62, 64)
 			lose(r, 3, 64, 320)
-		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC, down for 4m40s (lightsout does not know why they came back); requests of lightsout failed for 47 s (47 of 281: 47 × reset); 0 of 6 pods were available at the lowest (pods missing for 4m18s)."},
+		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC, down for 4m40s (lightsout does not know why they came back). 47 of 281 requests of lightsout sent meanwhile failed, within 47 s: 47 × reset. 0 of 6 pods were available at the lowest (pods missing for 4m18s)."},
 		"shut down": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", outage.SpanNotReady, 22, 300)
 			down(r, "k8s2", outage.SpanOff, 25, 290)
-		}, "k8s2 was shut down at 08:00:20 UTC, down for 4m40s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 was shut down at 08:00:20 UTC, down for 4m40s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"the driver takes its time": {func(r *record.Record) {
 			silence(r)
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", outage.SpanOff, 50, 290)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back); lightsout sent no requests meanwhile; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back). lightsout sent no requests meanwhile. " + allThere + "."},
 		"a machine that did not go": {func(r *record.Record) { asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending) },
-			"k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC; no request of lightsout failed; " + allThere + "."},
+			"k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC. No request of lightsout failed. " + allThere + "."},
 		"a machine that stayed on while its node was NotReady": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", outage.SpanNotReady, 30, 100)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
-		}, "k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"a node that falls silent long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
 			down(r, "k8s2", outage.SpanSilent, 400, 500)
-		}, "k8s2 fell silent at 08:06:40 UTC, down for 100 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 fell silent at 08:06:40 UTC, down for 100 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"clients that hang": {func(r *record.Record) {
 			off(r, 290)
 			r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 17, Cancelled: 16}}})
 			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 600, OK: 583, Cancelled: 17}, Balanced: true}
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back); no request of lightsout is known to have failed; " + allThere + "." +
-			" lightsout sent 600 requests; lightsout cancelled 17 of them when the load ended (16 had hung); no other request was lost: 583 ended with an answer, and 0 with an error."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back). No request of lightsout is known to have failed. " + allThere + "." +
+			" lightsout sent 600 requests; lightsout cancelled 17 of them when the load ended (16 had hung); of the others 583 were answered and 0 failed; none is unaccounted for."},
 		"requests that have no end": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 100)
 			r.Summary.Ledger.Counts = loadgen.Counts{Scheduled: 600, OK: 599, InFlight: 1}
-		}, "k8s2 fell silent at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + ". lightsout sent 600 requests; 1 of them had neither an answer nor an error when the record ended."},
+		}, "k8s2 fell silent at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + ". lightsout sent 600 requests; 1 of them had neither an answer nor an error when the record ended."},
 		"requests that each have an end": {func(r *record.Record) {
 			off(r, 290)
 			for _, url := range []string{"", "http://10.0.0.10:31514/"} {
@@ -139,8 +139,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			}
 			r.Summary.Load = []record.Load{{}}
 			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 602, OK: 599, Failed: 1, Unsent: 2}, Balanced: true}
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back); no request of lightsout to http://10.0.0.10:31514/ (hold at 16) failed; " + allThere + "." +
-			" lightsout sent 600 requests; no request was lost: 599 ended with an answer, and 1 with an error;" +
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back). No request of lightsout to http://10.0.0.10:31514/ (hold at 16) failed. " + allThere + "." +
+			" lightsout sent 600 requests; 599 were answered and 1 failed; none is unaccounted for;" +
 			" lightsout did not send 2 requests that were due: whether the service would have answered is unknown, and requests.jsonl has the reasons."},
 		"two outages": {func(r *record.Record) {
 			for i, n := range []string{"k8s2", "k8s3"} {
@@ -150,8 +150,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 				lose(r, 4-i, 30+200*i, 100+200*i)
 			}
 			fail(r, 225, 230)
-		}, "k8s2 was shut down at 08:00:20 UTC, down for 90 s (lightsout does not know why it came back); no request of lightsout failed; 4 of 6 pods were available at the lowest (pods missing for 70 s). To shorten it: drain k8s2 before the shutdown: new pods then come while the node still runs." +
-			" k8s3 was shut down at 08:03:40 UTC, down for 90 s (lightsout does not know why it came back); requests failed for 5 s (5 of 91: 5 × reset); 3 of 6 pods were available at the lowest (pods missing for 70 s). To shorten it: drain k8s3 before the shutdown: new pods then come while the node still runs."},
+		}, "k8s2 was shut down at 08:00:20 UTC, down for 90 s (lightsout does not know why it came back). No request of lightsout failed. 4 of 6 pods were available at the lowest (pods missing for 70 s). To shorten it: drain k8s2 before the shutdown: new pods then come while the node still runs." +
+			" k8s3 was shut down at 08:03:40 UTC, down for 90 s (lightsout does not know why it came back). 5 of 91 requests sent meanwhile failed, within 5 s: 5 × reset. 3 of 6 pods were available at the lowest (pods missing for 70 s). To shorten it: drain k8s3 before the shutdown: new pods then come while the node still runs."},
 		"pods that are all there between two nodes of one outage": {func(r *record.Record) {
 			off(r, 400)
 			down(r, "k8s3", outage.SpanSilent, 300, 330)
@@ -159,7 +159,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			for s, to := range map[float64]string{25: "4/6", 46: "6/6", 305: "5/6", 316: "6/6"} {
 				counts(r, s, "", to)
 			}
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 6m20s (lightsout does not know why it came back); no request of lightsout failed; 4 of 6 pods of default/web were available at the lowest (pods missing for 32 s)."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 6m20s (lightsout does not know why it came back). No request of lightsout failed. 4 of 6 pods of default/web were available at the lowest (pods missing for 32 s)."},
 		"a machine that an aborted trial powers on, and one that its plan did": {func(r *record.Record) {
 			silence(r)
 			for i, n := range []string{"k8s2", "k8s3"} {
@@ -171,8 +171,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			e.At = at(75)
 			r.Events = append(r.Events, e)
 			asks(r, "k8s3", 76, power.ActionOn, power.StageSending)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout asked for power-on at 08:01:10) and k8s3 was switched off at 08:00:30, down for 60 s (lightsout asked for power-on at 08:01:16, as the trial was aborted);" +
-			" lightsout sent no requests meanwhile; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout asked for power-on at 08:01:10) and k8s3 was switched off at 08:00:30, down for 60 s (lightsout asked for power-on at 08:01:16, as the trial was aborted)." +
+			" lightsout sent no requests meanwhile. " + allThere + "."},
 		"errors that end once Services know of the lost pods": {func(r *record.Record) {
 			off(r, 90)
 			lose(r, 3, 26, 80)
@@ -181,39 +181,39 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load[0].Unrecovered = true // the load ended too early
 			e := view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: loadgen.ClassReset, Reported: "no answer within 3s"})
 			r.Events = append(r.Events, e)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); requests of lightsout failed for at least 7 s (at least 7 of 71: 7 × reset); 3 of 6 pods were available at the lowest (pods missing for 54 s)." +
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). At least 7 of 71 requests of lightsout sent meanwhile failed, within at least 7 s: 7 × reset. 3 of 6 pods were available at the lowest (pods missing for 54 s)." +
 			" Why requests failed for so long: Services sent requests to the lost pods until T+00:26.0, by node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
 		"requests that begin after Services know of the lost pods": {func(r *record.Record) {
 			off(r, 90)
 			sendsFrom(r, 36)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that failed; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that failed. " + allThere + "."},
 		"they begin so late in an outage that nobody planned": {func(r *record.Record) {
 			signs(r, 20, "k8s2", view.SignSilent)
 			down(r, "k8s2", outage.SpanSilent, 23, 90)
 			sendsFrom(r, 36)
 			r.Summary.Phases[0].Observed = p(6)
-		}, "k8s2 fell silent at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); lightsout sent no request from T+00:00.0 to T+00:15.8, and none after that failed; " + allThere + "."},
+		}, "k8s2 fell silent at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). lightsout sent no request from T+00:00.0 to T+00:15.8, and none after that failed. " + allThere + "."},
 		"they begin so late in a trial that is aborted": {func(r *record.Record) {
 			off(r, 90)
 			sendsFrom(r, 36)
 			r.Summary.Ledger.Cancelled = 1
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that is known to have failed; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that is known to have failed. " + allThere + "."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)
 			down(r, "k8s3", outage.SpanNotReady, 80, 130)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back) and k8s3 fell silent at 08:01:00, down for 70 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back) and k8s3 fell silent at 08:01:00, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"an outage that has not ended": {func(r *record.Record) {
 			off(r, 0)
 			fail(r, 30, 600)
 			lose(r, 0, 30, 300)
 			lose(r, 3, 300, 600)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for at least 9m40s (still off when the record ended); requests of lightsout failed for at least 9m30s (at least 570 of 580: 570 × reset); 0 of 6 pods were available at the lowest (pods missing for at least 9m30s), and 3 were missing when the record ended."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for at least 9m40s (still off when the record ended). At least 570 of 580 requests of lightsout sent meanwhile failed, within at least 9m30s: 570 × reset. 0 of 6 pods were available at the lowest (pods missing for at least 9m30s), and 3 were missing when the record ended."},
 		"a machine that is on again, whose node boots": {func(r *record.Record) {
 			silence(r)
 			off(r, 590)
 			down(r, "k8s2", outage.SpanNotReady, 30, 0)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for at least 9m40s (not Ready yet when the record ended, its machine on since 08:09:50); lightsout sent no requests meanwhile; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for at least 9m40s (not Ready yet when the record ended, its machine on since 08:09:50). lightsout sent no requests meanwhile. " + allThere + "."},
 		"lightsout sees nothing at the end": {func(r *record.Record) {
 			silence(r)
 			down(r, "k8s2", outage.SpanSilent, 20, 0)
@@ -221,25 +221,25 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
 			e.At, e.Seen = at(90), at(98)
 			r.Events = append(r.Events, e)
-		}, "k8s2 fell silent at 08:00:20 UTC, down for at least 70 s (still down when lightsout last saw the cluster, at 08:01:30); lightsout sent no requests meanwhile; at most 5 of 6 pods were available at the lowest, and 1 was missing when lightsout last saw the cluster, at 08:01:30. The API server gave lightsout no answer any more from 08:01:30 UTC: what the cluster did then is unknown."},
+		}, "k8s2 fell silent at 08:00:20 UTC, down for at least 70 s (still down when lightsout last saw the cluster, at 08:01:30). lightsout sent no requests meanwhile. At most 5 of 6 pods were available at the lowest, and 1 was missing when lightsout last saw the cluster, at 08:01:30. The API server gave lightsout no answer any more from 08:01:30 UTC: what the cluster did then is unknown."},
 		"a sign after an earlier outage": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 60)
 			down(r, "k8s2", outage.SpanSilent, 62, 100)
 			signs(r, 62, "k8s2", view.SignSilent)
-		}, "k8s2 fell silent at 08:01:02 UTC, down for 38 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 fell silent at 08:01:02 UTC, down for 38 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"an earlier outage in the past of the record": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 22, 40)
 			down(r, "k8s3", outage.SpanSilent, 62, 100)
 			signs(r, 20, "k8s2", view.SignSilent)
 			signs(r, 60, "k8s3", view.SignSilent)
 			r.Zero, r.Summary.Zero = at(60), at(60)
-		}, "k8s3 fell silent at 08:01:00 UTC, down for 40 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
+		}, "k8s3 fell silent at 08:01:00 UTC, down for 40 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"pods that are away between two seconds": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
 			counts(r, 25.1, "6/6", "3/6")
 			counts(r, 25.4, "3/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); no request of lightsout failed; 3 of 6 pods of default/web were available at the lowest (pods missing for 0.3 s)."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/web were available at the lowest (pods missing for 0.3 s)."},
 		"pods of another deployment": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
@@ -247,25 +247,25 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Events[len(r.Events)-1].Subject = "other"
 			counts(r, 26.1, "6/6", "5/6")
 			counts(r, 30.1, "5/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); no request of lightsout failed; 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m35s), and 3 were missing when the record ended; 5 of 6 of default/web (for 4 s)."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m35s), and 3 were missing when the record ended; 5 of 6 of default/web (for 4 s)."},
 		"a rollout after the return": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
 			counts(r, 200, "6/6", "5/6")
 			counts(r, 201, "5/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); no request of lightsout failed; 6 of 6 pods of default/web were available at the lowest."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 6 of 6 pods of default/web were available at the lowest."},
 		"a scale-down": {func(r *record.Record) {
 			off(r, 90)
 			lose(r, 3, 30, 45)
 			lose(r, 2, 45, 600)
 			scales(r, 0, 6)
 			scales(r, 44, 2)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); no request of lightsout failed; 3 of 6 pods of default/web were available at the lowest (pods missing for 14.2 s). The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/web were available at the lowest (pods missing for 14.2 s). The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
 		"a scale-up": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
 			scales(r, 31, 9)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); no request of lightsout failed; 6 of 6 pods of default/web were available at the lowest. The deployment was scaled from 6 to 9 pods at 08:00:31 UTC."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 6 of 6 pods of default/web were available at the lowest. The deployment was scaled from 6 to 9 pods at 08:00:31 UTC."},
 		"a planned switch-off beside an outage": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 18, 50)
 			down(r, "k8s3", outage.SpanSilent, 20, 40)
@@ -273,13 +273,13 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			planned.At, planned.Seen = at(19), at(19)
 			signs(r, 20, "k8s3", view.SignSilent)
 			r.Events = append(r.Events, planned)
-		}, "k8s3 fell silent at 08:00:20 UTC, down for 20 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + ". By plan, k8s2 was switched off by another operator (root@vm) at 08:00:18 UTC, down for 32 s (lightsout does not know why it came back)."},
+		}, "k8s3 fell silent at 08:00:20 UTC, down for 20 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + ". By plan, k8s2 was switched off by another operator (root@vm) at 08:00:18 UTC, down for 32 s (lightsout does not know why it came back)."},
 		"a machine that was off for certain comes back unasked": {func(r *record.Record) {
 			off(r, 90)
 			e := view.NewEvent(view.CodeMachineState, "k8s2", view.Facts{Proof: power.Proven})
 			e.To, e.At, e.Seen = power.Off.String(), at(22), at(22)
 			r.Events = append(r.Events, e)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (another program or person powered it on); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (another program or person powered it on). No request of lightsout failed. " + allThere + "."},
 		"another operator in a trial": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 40, 120)
@@ -287,30 +287,30 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			planned := view.NewEvent(view.CodePlannedOff, "k8s3", view.Facts{Name: "root@vm"})
 			planned.At, planned.Seen = at(41), at(41)
 			r.Events = append(r.Events, planned)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back) and k8s3 was switched off by another operator (root@vm) at 08:00:40, down for 80 s (lightsout does not know why it came back); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back) and k8s3 was switched off by another operator (root@vm) at 08:00:40, down for 80 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"a node that does not return from a planned switch-off": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 0)
 			signs(r, 60, "k8s2", view.SignNotBack)
-		}, "k8s2 was due back from a planned switch-off at 08:01:00 UTC, down for at least 9m00s (still down when the record ended); no request of lightsout failed; " + allThere + "."},
+		}, "k8s2 was due back from a planned switch-off at 08:01:00 UTC, down for at least 9m00s (still down when the record ended). No request of lightsout failed. " + allThere + "."},
 		"a node deleted before it was silent": {func(r *record.Record) {
 			signs(r, 20, "b", view.SignSilent)
 			down(r, "b", outage.SpanGone, 21, 0)
-		}, "b was deleted after its last heartbeat at 08:00:20 UTC, down for at least 9m40s (still down when the record ended); no request of lightsout failed; " + allThere + "."},
+		}, "b was deleted after its last heartbeat at 08:00:20 UTC, down for at least 9m40s (still down when the record ended). No request of lightsout failed. " + allThere + "."},
 		"the recorder began later": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
-		}, "k8s2 fell silent at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back); no request of lightsout is known to have failed; " + lowestHidden + "."},
+		}, "k8s2 fell silent at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back). No request of lightsout is known to have failed. " + lowestHidden + "."},
 		"an outage of the API server hides how pods went": {func(r *record.Record) {
 			signs(r, 20, "API server", view.SignAPI)
 			loseAPI(r, 20, 46)
 			lose(r, 3, 46, 60)
-		}, "The API server gave lightsout no answer for 26 s from 08:00:20 UTC; no request of lightsout failed; at most 3 of 6 pods were available at the lowest."},
+		}, "The API server gave lightsout no answer for 26 s from 08:00:20 UTC. No request of lightsout failed. At most 3 of 6 pods were available at the lowest."},
 		"nodes that cannot renew their Leases while the API server is away": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 64, 72)
 			down(r, "k8s1", outage.SpanNotReady, 65, 71)
 			loseAPI(r, 50, 64)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); no request of lightsout failed; " + lowestHidden + ". The API server gave lightsout no answer for 14 s from 08:00:50 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s1 NotReady: no Lease could be renewed while the API server gave no answer."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. " + lowestHidden + ". The API server gave lightsout no answer for 14 s from 08:00:50 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s1 NotReady: no Lease could be renewed while the API server gave no answer."},
 		"an outage without a node": {func(r *record.Record) {
 			signs(r, 20, "load", view.SignRequests)
 			cordon := view.Event{Kind: string(cluster.KindNode), Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(21), Seen: at(21)}
@@ -321,11 +321,11 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 21, Failed: 20}}
 			lose(r, 0, 21, 41)
 			down(r, "k8s1", outage.SpanNotReady, 50, 50.5)
-		}, "Requests began to fail after 08:00:20 UTC; requests of lightsout failed for 20 s (20 of 580: 20 × reset); 0 of 6 pods were available at the lowest (pods missing for 20 s). Why requests failed for so long: no pod was available for 20 s."},
+		}, "Requests began to fail after 08:00:20 UTC. 20 of 580 requests of lightsout sent meanwhile failed, within 20 s: 20 × reset. 0 of 6 pods were available at the lowest (pods missing for 20 s). Why requests failed for so long: no pod was available for 20 s."},
 		"the host of the API server and of the requests' address is cut": {func(r *record.Record) {
 			signs(r, 20, "load", view.SignRequests)
 			cutsTheHost(r)
-		}, "Requests began to fail after 08:00:20 UTC; requests of lightsout failed for 29 s (29 of 580: 29 × reset); at most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
+		}, "Requests began to fail after 08:00:20 UTC. 29 of 580 requests of lightsout sent meanwhile failed, within 29 s: 29 × reset. At most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
 		"that host is cut in a trial that is aborted": {func(r *record.Record) {
 			asks(r, "k8s1", 20, power.ActionOff, power.StageSending)
 			cutsTheHost(r)
@@ -333,20 +333,20 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
 			e.At = at(75)
 			r.Events = append(r.Events, e)
-		}, "k8s1 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); requests of lightsout failed for 29 s (29 of 71: 29 × reset); at most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " The API server gave lightsout no answer for 28.5 s from 08:00:20 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
+		}, "k8s1 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). 29 of 71 requests of lightsout sent meanwhile failed, within 29 s: 29 × reset. At most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " The API server gave lightsout no answer for 28.5 s from 08:00:20 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
 		"requests that fail before a node does have another reason": {func(r *record.Record) {
 			off(r, 90)
 			sees(r, view.PhaseEndpointsOut, "k8s2", 62)
 			fail(r, 5, 63)
 			r.Summary.Load[0].ErrorWindows[0].From = 5
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back); requests of lightsout failed for 58 s (58 of 71); " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). 58 of 71 requests of lightsout sent meanwhile failed, within 58 s. " + allThere + "."},
 		"requests fail again after an earlier outage": {func(r *record.Record) {
 			fail(r, 5, 8)
 			fail(r, 61, 65)
 			signs(r, 60, "load", view.SignRequests)
 			r.Summary.Load = r.Summary.Load[1:]
 			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 5, Failed: 4}}
-		}, "Requests began to fail after 08:01:00 UTC; requests of lightsout failed for 4 s (4 of 540: 4 × reset); " + allThere + "."},
+		}, "Requests began to fail after 08:01:00 UTC. 4 of 540 requests of lightsout sent meanwhile failed, within 4 s: 4 × reset. " + allThere + "."},
 		"many nodes, again and again": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				for i := range 5 {
@@ -354,14 +354,14 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 				}
 			}
 			silence(r)
-		}, "a, b, c, d and 2 more nodes fell silent at 08:00:20 UTC, down for 20 s (lightsout does not know why they came back); lightsout sent no requests meanwhile; " + allThere + "." +
-			" a, b, c, d and 2 more nodes fell silent at 08:01:10 UTC, down for 20 s (lightsout does not know why they came back); lightsout sent no requests meanwhile; " + allThere + "." +
-			" a, b, c, d and 2 more nodes fell silent at 08:02:00 UTC, down for 20 s (lightsout does not know why they came back); lightsout sent no requests meanwhile; " + allThere + "." +
+		}, "a, b, c, d and 2 more nodes fell silent at 08:00:20 UTC, down for 20 s (lightsout does not know why they came back). lightsout sent no requests meanwhile. " + allThere + "." +
+			" a, b, c, d and 2 more nodes fell silent at 08:01:10 UTC, down for 20 s (lightsout does not know why they came back). lightsout sent no requests meanwhile. " + allThere + "." +
+			" a, b, c, d and 2 more nodes fell silent at 08:02:00 UTC, down for 20 s (lightsout does not know why they came back). lightsout sent no requests meanwhile. " + allThere + "." +
 			" 2 more outages of a, b, c, d and 2 more nodes followed: see the tables."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
 			down(r, "a", outage.SpanSilent, 20, 0)
-		}, "a fell silent at 08:00:20 UTC, down for at least 9m40s (still down when the record ended); no request of lightsout is known to have failed; " + allThere + "." +
+		}, "a fell silent at 08:00:20 UTC, down for at least 9m40s (still down when the record ended). No request of lightsout is known to have failed. " + allThere + "." +
 			" The record breaks off at 08:10:00 UTC: what happened later is unknown, and so is how the requests in flight ended."},
 		"an empty record": {func(r *record.Record) { *r = record.Record{} }, "The record is empty: what happened is unknown."},
 	} {
@@ -388,7 +388,7 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	r.Seconds[131].Earlier = x.Later
 	all := factsOf(r)
 	r.Summary.Ledger.Counts, r.Summary.Ledger.Balanced = loadgen.Counts{Scheduled: 600, OK: 595, Failed: 5}, true
-	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "595 ended with an answer, and 5 with an error, 3 of these before the outage.") {
+	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "595 were answered and 5 failed, 3 of these before the outage; none is unaccounted for.") {
 		t.Errorf("%s", said)
 	}
 	if len(all) != 2 || all[0].Clients.Before != 0 || all[0].Clients.Failed != 0 || all[1].Clients.Failed != 2 {
@@ -494,7 +494,7 @@ func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
 	fail(r, 45, 60)
 	signs(r, 20, "k8s2", view.SignSilent)
 	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
-	if got := Opening(r)[0]; !strings.Contains(got, "requests of lightsout failed for at least 15 s (at least 15 of") {
+	if got := Opening(r)[1]; !strings.HasPrefix(got, "At least 15 of") || !strings.Contains(got, "failed, within at least 15 s") {
 		t.Error(got)
 	}
 }
@@ -629,7 +629,7 @@ func TestTheTableOfNodesHasAFlap(t *testing.T) {
 // The seconds of a record may have a failure from before zero: what failed outside of the error windows is what
 // the summary counts.
 func TestFailuresOutsideOfTheErrorWindowsAreThoseOfTheSummary(t *testing.T) {
-	for outside, want := range map[int]string{0: "(15 of 81); ", 2: "(15 of 81), and 2 more requests failed outside of that time; "} {
+	for outside, want := range map[int]string{0: "15 of 81 requests of lightsout sent meanwhile failed, within 15 s.", 2: " failed, within 15 s, and 2 more requests failed outside of that time."} {
 		r := bare()
 		down(r, "k8s2", outage.SpanSilent, 20, 100)
 		fail(r, 45, 60)

@@ -20,8 +20,8 @@ const outagesMost = 3
 // Opening is what a person would say of a record, one plain line each sentence.
 func Opening(r *record.Record) []string { return opening(r, causesOf(r, factsOf(r))) }
 
-// opening has one sentence for each outage of a record, and one for each other thing without which
-// they would mislead.
+// opening has sentences for each outage of a record, on its nodes, requests and pods, and one for each other thing
+// without which they would mislead.
 func opening(r *record.Record, c *causes) (out []string) {
 	if r.Start.IsZero() {
 		return []string{"The record is empty: what happened is unknown."}
@@ -36,7 +36,9 @@ func opening(r *record.Record, c *causes) (out []string) {
 	of := " of lightsout" + target
 	for i := range all[:min(len(all), outagesMost)] {
 		f, c := &all[i], c.in(i)
-		add("", whatOf(r, f), f.Clients.text(of), beforeOf(f), podsOf(r, f))
+		for _, said := range []string{joined(whatOf(r, f), beforeOf(f)), capital(f.Clients.text(of)), capital(podsOf(r, f))} {
+			add("", said)
+		}
 		if f.Clients.Sent+f.Clients.Failed > 0 && f.Clients.Known != KnownNever {
 			of, target = "", ""
 		}
@@ -82,6 +84,14 @@ func opening(r *record.Record, c *causes) (out []string) {
 // joined joins the parts that there are.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
+}
+
+// capital begins a sentence with a capital letter, unless that is a name.
+func capital(s string) string {
+	if strings.HasPrefix(s, "lightsout ") {
+		return s
+	}
+	return text.Capital(s)
 }
 
 // whatOf is what went down, or what else was a sign of the outage.
@@ -179,11 +189,10 @@ func (c Clients) text(of string) string {
 	case c.Known == KnownNever:
 		said = NeverAnswered
 	case len(c.Windows) > 0:
-		said = "requests" + of + " failed for " + least + lasted(c.ErrorTime) + " (" + least + fmt.Sprintf("%d of %d", c.InWindows, max(c.Sent, c.InWindows))
+		said = least + fmt.Sprintf("%d of %d requests%s sent meanwhile failed, within %s", c.InWindows, max(c.Sent, c.InWindows), of, least+lasted(c.ErrorTime))
 		if loadgen.ByClass(c.ByClass).Sum() == c.InWindows {
 			said += ": " + classes(c.ByClass)
 		}
-		said += ")"
 		if n := c.Outside; n > 0 {
 			said += ", and " + text.Count(n, "more request", "more requests") + " failed outside of that time"
 		}
@@ -214,9 +223,9 @@ func requestsIn(r *record.Record, all []Facts, target string) (said []string) {
 	}
 	early := map[bool]string{true: fmt.Sprintf(", %d of these before the outage", all[0].Clients.Prior)}[all[0].Clients.Prior > 0 && !r.Unplanned()]
 	if sent, ended := l.Scheduled-l.NotSent(), l.OK+l.Failed+l.Cancelled+l.Unsent; sent > 0 {
-		cancelled, end, other := "", "", ""
+		cancelled, end, others := "", "", ""
 		if l.Cancelled > 0 {
-			cancelled, other = fmt.Sprintf("lightsout cancelled %d of them when the load ended", l.Cancelled), "other "
+			cancelled, others = fmt.Sprintf("lightsout cancelled %d of them when the load ended", l.Cancelled), "of the others "
 		}
 		if hung > 0 {
 			cancelled += fmt.Sprintf(" (%d had hung)", hung)
@@ -225,7 +234,7 @@ func requestsIn(r *record.Record, all []Facts, target string) (said []string) {
 		case open > 0:
 			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", open)
 		case l.Balanced:
-			end = fmt.Sprintf("no %srequest was lost: %d ended with an answer, and %d with an error%s", other, l.OK, l.Failed, early)
+			end = fmt.Sprintf("%s%d were answered and %d failed%s; none is unaccounted for", others, l.OK, l.Failed, early)
 		}
 		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+target+since, cancelled, end)
 	}

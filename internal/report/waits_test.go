@@ -219,7 +219,7 @@ func TestTheOpeningNamesWhatLostPods(t *testing.T) {
 				r.Events[len(r.Events)-1].Subject = "shop-" + itoa(i)
 			}
 		}
-		said := Opening(r)[0]
+		said := strings.Join(Opening(r), " ")
 		if strings.Contains(said, "more workload") != more || strings.Count(said, "default/shop-") != 5 {
 			t.Errorf("%d: %s", lost, said)
 		}
@@ -242,7 +242,7 @@ func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
 		counts(r, s, "", to)
 		r.Events[len(r.Events)-1].Subject = "api"
 	}
-	if said := Opening(r)[0]; !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
+	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
 		t.Error(said)
 	}
 }
