@@ -92,6 +92,13 @@ func loseAPI(r *record.Record, from, to float64) {
 	}
 }
 
+// aborts has somebody abort the trial.
+func aborts(r *record.Record, s float64) {
+	e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
+	e.At = at(s)
+	r.Events = append(r.Events, e)
+}
+
 // fail has every request fail for a while, as an error window.
 func fail(r *record.Record, from, to int) {
 	for i := from; i < to; i++ {

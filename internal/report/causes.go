@@ -89,10 +89,7 @@ func (c *causes) seen(phase, node string, at time.Time) {
 func (c *causes) awaited(p view.Phase) string {
 	f := &c.all[outageAt(c.all, secondsAfter(c.r, *p.Observed))]
 	for _, w := range f.Workloads {
-		if w.Key.String() != p.Subject {
-			continue
-		}
-		if n, ready := c.awaiting(&w, f.pods); n > 0 && ready != nil {
+		if n, ready := c.awaiting(&w, f.pods); w.Key.String() == p.Subject && n > 0 && ready != nil {
 			return ready.Subject
 		}
 	}
@@ -223,12 +220,11 @@ func (c *causes) errors(f *Facts) string {
 
 // unreached reports whether the API server gave no answer for most of the time in which requests failed.
 func (c *causes) unreached(f *Facts) bool {
-	return slices.ContainsFunc(apiLost(c.r), func(s interval) (most bool) {
-		for _, w := range f.Clients.Windows {
+	return slices.ContainsFunc(apiLost(c.r), func(s interval) bool {
+		return slices.ContainsFunc(f.Clients.Windows, func(w record.Span) bool {
 			both := earliest(secondsAfter(c.r, w.To), cmp.Or(s.to, f.over)).Sub(latest(secondsAfter(c.r, w.From), s.from))
-			most = most || 2*both.Seconds() > f.Clients.ErrorTime
-		}
-		return most
+			return 2*both.Seconds() > f.Clients.ErrorTime
+		})
 	})
 }
 

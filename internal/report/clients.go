@@ -90,9 +90,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		c.Sent = l.Scheduled - l.NotSent()
 	}
 	for _, l := range summaryOf(r).Load {
-		if i == len(all)-1 {
-			c.Hung += l.HungUntilEnded()
-		}
+		c.Hung += l.HungUntilEnded() * map[bool]int{true: 1}[i == len(all)-1]
 	}
 	open := len(c.Windows) > 0 && (stoodStill(r) || slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Unrecovered }))
 	switch {

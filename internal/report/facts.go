@@ -63,10 +63,7 @@ func nodesIn(all []Facts) []NodeFacts {
 // wholeRecord are the facts of a record as one outage without nodes from its zero on; one that nobody planned cannot have
 // begun before.
 func wholeRecord(r *record.Record) []Facts {
-	began := r.Start
-	if r.Unplanned() {
-		began = r.Zero
-	}
+	began := map[bool]time.Time{true: r.Zero, false: r.Start}[r.Unplanned()]
 	return []Facts{{From: base(r), To: r.End, over: r.End, began: began, drained: began}}
 }
 

@@ -43,9 +43,7 @@ func cutsTheHost(r *record.Record) {
 	counts(r, 51, "5/6", "6/6")
 	tells(r, 46, cluster.KindPod, "web-1-a", "TaintManagerEviction", "Marking for deletion Pod default/web-1-a")
 	fail(r, 21, 50)
-	if r.Unplanned() {
-		r.Summary.Load[0].ErrorWindows[0] = record.Span{From: 1, To: 30, Failed: 29}
-	}
+	r.Summary.Load[0].ErrorWindows[0] = record.Span{From: 21 - r.Zero.Sub(zero).Seconds(), To: 50 - r.Zero.Sub(zero).Seconds(), Failed: 29}
 }
 
 // hostIsCut is what the opening tells of it.
@@ -167,9 +165,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 				down(r, n, outage.SpanOff, 31, 90)
 			}
 			asks(r, "k8s2", 70, power.ActionOn, power.StageSending)
-			e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
-			e.At = at(75)
-			r.Events = append(r.Events, e)
+			aborts(r, 75)
 			asks(r, "k8s3", 76, power.ActionOn, power.StageSending)
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout asked for power-on at 08:01:10) and k8s3 was switched off at 08:00:30, down for 60 s (lightsout asked for power-on at 08:01:16, as the trial was aborted)." +
 			" lightsout sent no requests meanwhile. " + allThere + "."},
@@ -330,15 +326,12 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			asks(r, "k8s1", 20, power.ActionOff, power.StageSending)
 			cutsTheHost(r)
 			down(r, "k8s1", outage.SpanOff, 21, 90)
-			e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
-			e.At = at(75)
-			r.Events = append(r.Events, e)
+			aborts(r, 75)
 		}, "k8s1 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). 29 of 71 requests of lightsout sent meanwhile failed, within 29 s: 29 × reset. At most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " The API server gave lightsout no answer for 28.5 s from 08:00:20 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
 		"requests that fail before a node does have another reason": {func(r *record.Record) {
 			off(r, 90)
 			sees(r, view.PhaseEndpointsOut, "k8s2", 62)
 			fail(r, 5, 63)
-			r.Summary.Load[0].ErrorWindows[0].From = 5
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). 58 of 71 requests of lightsout sent meanwhile failed, within 58 s. " + allThere + "."},
 		"requests fail again after an earlier outage": {func(r *record.Record) {
 			fail(r, 5, 8)

@@ -105,9 +105,7 @@ func podsTable(r *record.Record, all []Facts) section {
 			if s, known := w.lasted(r); known {
 				length = w.least() + seconds(s)
 			}
-			if !w.PendingTo.IsZero() {
-				pending += ", " + text.Noun(max(w.Pending-w.pendingLast, 0)+1, "", itoa(w.pendingLast)+" of them ") + "until " + instant(r, w.PendingTo)
-			}
+			pending += map[bool]string{true: ", " + text.Noun(max(w.Pending-w.pendingLast, 0)+1, "", itoa(w.pendingLast)+" of them ") + "until " + instant(r, w.PendingTo)}[!w.PendingTo.IsZero()]
 			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, orNone(strings.Join(from, ", ")), orNone(strings.Join(until, ", ")), length, pending, orNone(w.Why))
 		}
 	}

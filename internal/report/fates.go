@@ -301,9 +301,7 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	w.on = nodes
 	back := slices.ContainsFunc(nodes, func(n NodeFacts) bool { at := cmp.Or(n.Booted, n.To); return !at.IsZero() && !began.Before(at) })
 	fate := w.fate(lost, nodes, cluster.Pinned(w.reported) && !back)
-	if fate != stays && fate != "" && reported != "" {
-		reported = "then " + reported
-	}
+	reported = map[bool]string{true: "then "}[fate != stays && fate != "" && reported != ""] + reported
 	return joined(fate, preempted, reported)
 }
 

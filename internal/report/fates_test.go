@@ -204,12 +204,7 @@ func TestAPodThatReturnsToANodeThatFlaps(t *testing.T) {
 	for name, begins := range map[string]func(r *record.Record){
 		"unplanned": func(r *record.Record) { signs(r, 20, "k8s2", view.SignSilent) },
 		"trial":     func(r *record.Record) { off(r, 70) },
-		"aborted": func(r *record.Record) {
-			off(r, 70)
-			e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
-			e.At = at(69)
-			r.Events = append(r.Events, e)
-		},
+		"aborted":   func(r *record.Record) { off(r, 70); aborts(r, 69) },
 	} {
 		r := bare()
 		begins(r)
@@ -222,21 +217,13 @@ func TestAPodThatReturnsToANodeThatFlaps(t *testing.T) {
 		for i, s := range []float64{1, 4, 45, 79.4} {
 			shows(r, s, database, "k8s2", s != 45, map[float64]float64{45: 45}[s], "database-0")
 			p := r.Samples[len(r.Samples)-1].Cluster.Pods[0]
-			p.UID = []string{"replaced", "lost", "lost", "new"}[i]
-			if p.UID == "new" {
-				p.Created = at(79)
-			}
+			p.UID, p.Created = []string{"replaced", "lost", "lost", "new"}[i], at([]float64{-60, -60, -60, 79}[i])
 		}
 		all := factsOf(r)
 		c := causesOf(r, all)
-		if w := all[0].Workloads; w[0].Why != "1 pod on k8s2; "+hangs {
-			t.Errorf("%s: %q", name, w[0].Why)
-		}
-		if got := rowsOf(kubernetesOf(r, c)); !strings.Contains(got, "has all pods of default/database available|1 s after Ready") {
-			t.Errorf("%s: %s", name, got)
-		}
-		if got := shorterOf(r, c, 0).Brief; strings.Contains(got, " to 0") {
-			t.Errorf("%s: %s", name, got)
+		why, did, brief := all[0].Workloads[0].Why, rowsOf(kubernetesOf(r, c)), shorterOf(r, c, 0).Brief
+		if why != "1 pod on k8s2; "+hangs || !strings.Contains(did, "has all pods of default/database available|1 s after Ready") || strings.Contains(brief, " to 0") {
+			t.Errorf("%s: %s\n%s\n%s", name, why, did, brief)
 		}
 	}
 }

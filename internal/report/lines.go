@@ -15,9 +15,7 @@ func Lines(s *record.Summary, width int) []string {
 	out := text.Each(loud(s), func(l cell) string { return "! " + l.Text })
 	add := func(indent, line string) { out = append(out, indent+line) }
 	title := judged(s).Text + "  " + clean(s.Name)
-	if s.Pace != "" {
-		title += " (" + clean(s.Pace) + " pace)"
-	}
+	title += map[bool]string{true: " (" + clean(s.Pace) + " pace)"}[s.Pace != ""]
 	add("", title)
 	for _, w := range reasonsFor(s) {
 		add("  ", w)

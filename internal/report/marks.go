@@ -45,9 +45,7 @@ type entry struct {
 // what is what happened, and until when if that took longer.
 func (e entry) what() string {
 	text := e.Text
-	if rises(e.least, e.from) && rises(e.least, e.to) {
-		text += ", " + e.least + " at the lowest"
-	}
+	text += map[bool]string{true: ", " + e.least + " at the lowest"}[rises(e.least, e.from) && rises(e.least, e.to)]
 	return until(text, e.At, e.Until)
 }
 
@@ -201,10 +199,7 @@ func timelineOf(r *record.Record) section {
 		len(r.Events), record.EventsFile)+cut)
 	for _, m := range marks {
 		for i, e := range m.Entries {
-			number := ""
-			if i == 0 {
-				number = itoa(m.Number)
-			}
+			number := map[bool]string{true: itoa(m.Number)}[i == 0]
 			t.row(number, offset(e.At), string(e.Lane), e.who(), cell{e.what(), tones[e.Level]})
 		}
 	}

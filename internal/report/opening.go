@@ -36,8 +36,9 @@ func opening(r *record.Record, c *causes) (out []string) {
 	of := " of lightsout" + target
 	for i := range all[:min(len(all), outagesMost)] {
 		f, c := &all[i], c.in(i)
-		for _, said := range []string{joined(whatOf(r, f), beforeOf(f)), capital(f.Clients.text(of)), capital(podsOf(r, f))} {
-			add("", said)
+		add("", whatOf(r, f), beforeOf(f))
+		for _, said := range []string{f.Clients.text(of), podsOf(r, f)} {
+			add("", strings.Replace(text.Capital(said), "Lightsout ", "lightsout ", 1))
 		}
 		if f.Clients.Sent+f.Clients.Failed > 0 && f.Clients.Known != KnownNever {
 			of, target = "", ""
@@ -86,14 +87,6 @@ func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
-// capital begins a sentence with a capital letter, unless that is a name.
-func capital(s string) string {
-	if strings.HasPrefix(s, "lightsout ") {
-		return s
-	}
-	return text.Capital(s)
-}
-
 // whatOf is what went down, or what else was a sign of the outage.
 func whatOf(r *record.Record, f *Facts) string {
 	if len(f.Nodes) > 0 {
@@ -127,9 +120,7 @@ func who(r *record.Record, all []NodeFacts) string {
 	for _, nodes := range groups {
 		first := nodes[0]
 		at := " at " + clock(first.From)
-		if len(parts) == 0 {
-			at += " UTC"
-		}
+		at += map[bool]string{true: " UTC"}[len(parts) == 0]
 		parts = append(parts, named(nodes)+" "+text.Noun(len(nodes), first.Cause.One, first.Cause.Several)+at+gone(r, nodes))
 	}
 	return text.List(parts)
@@ -190,12 +181,8 @@ func (c Clients) text(of string) string {
 		said = NeverAnswered
 	case len(c.Windows) > 0:
 		said = least + fmt.Sprintf("%d of %d requests%s sent meanwhile failed, within %s", c.InWindows, max(c.Sent, c.InWindows), of, least+lasted(c.ErrorTime))
-		if loadgen.ByClass(c.ByClass).Sum() == c.InWindows {
-			said += ": " + classes(c.ByClass)
-		}
-		if n := c.Outside; n > 0 {
-			said += ", and " + text.Count(n, "more request", "more requests") + " failed outside of that time"
-		}
+		said += map[bool]string{true: ": " + classes(c.ByClass)}[loadgen.ByClass(c.ByClass).Sum() == c.InWindows]
+		said += map[bool]string{true: ", and " + text.Count(c.Outside, "more request", "more requests") + " failed outside of that time"}[c.Outside > 0]
 	case c.Failed > 0:
 		said = least + text.Count(c.Failed, "request", "requests") + of + " failed between " + clock(c.First) + " and " + clock(c.Last) + " (" + classes(c.ByClass) + ")"
 	case c.Sent == 0:
@@ -227,9 +214,7 @@ func requestsIn(r *record.Record, all []Facts, target string) (said []string) {
 		if l.Cancelled > 0 {
 			cancelled, others = fmt.Sprintf("lightsout cancelled %d of them when the load ended", l.Cancelled), "of the others "
 		}
-		if hung > 0 {
-			cancelled += fmt.Sprintf(" (%d had hung)", hung)
-		}
+		cancelled += map[bool]string{true: fmt.Sprintf(" (%d had hung)", hung)}[hung > 0]
 		switch open := l.Scheduled - ended; {
 		case open > 0:
 			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", open)
@@ -259,9 +244,7 @@ func beforeOf(f *Facts) (said string) {
 	drained := slices.DeleteFunc(slices.Clone(f.Nodes), func(n NodeFacts) bool { return !n.drained.Before(n.From) })
 	if len(drained) > 0 {
 		said = "the drain of " + named(drained) + " had begun at " + clock(f.drained)
-		if n := f.Clients.Before; n > 0 {
-			said += ", and " + text.Count(n, "request", "requests") + " had failed since"
-		}
+		said += map[bool]string{true: ", and " + text.Count(f.Clients.Before, "request", "requests") + " had failed since"}[f.Clients.Before > 0]
 	}
 	return said
 }
@@ -315,12 +298,9 @@ func (w *Workload) of() string {
 
 // length is for how long pods lacked, and how many still did when the record ended, each in its form.
 func (w *Workload) length(r *record.Record, lasting, still string) (said string) {
-	if s, known := w.lasted(r); known && w.lost() > 0 {
-		said = fmt.Sprintf(lasting, w.least()+lasted(s))
-	}
-	if w.AtEnd > 0 && !w.already() {
-		said += fmt.Sprintf(still, w.AtEnd)
-	}
+	s, known := w.lasted(r)
+	said = map[bool]string{true: fmt.Sprintf(lasting, w.least()+lasted(s))}[known && w.lost() > 0]
+	said += map[bool]string{true: fmt.Sprintf(still, w.AtEnd)}[w.AtEnd > 0 && !w.already()]
 	return said
 }
 

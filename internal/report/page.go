@@ -70,9 +70,7 @@ func titleOf(r *record.Record, all []Facts) string {
 		return cmp.Or(clean(summaryOf(r).Name), "trial")
 	}
 	title := "outage"
-	if nodes := nodesIn(all); len(nodes) > 0 {
-		title += " of " + named(nodes)
-	}
+	title += map[bool]string{true: " of " + named(nodesIn(all))}[len(nodesIn(all)) > 0]
 	return title + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
 }
 

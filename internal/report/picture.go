@@ -111,9 +111,7 @@ func (d *drawing) span(r *record.Record, s outage.Span, y float64) {
 	x := d.axis.x(from)
 	b := box{x, y, max(d.axis.x(to)-x, 1.5), laneRow - 2}
 	text := least + seconds(max(to-from, 0))
-	if s.To.IsZero() {
-		text += ", to the end"
-	}
+	text += map[bool]string{true: ", to the end"}[s.To.IsZero()]
 	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+before+" – "+offset(to)+", "+text))
 	switch s.Kind {
 	case outage.SpanOff:

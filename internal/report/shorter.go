@@ -18,9 +18,7 @@ import (
 func shorterOf(r *record.Record, c *causes, i int) section {
 	f := &c.all[i]
 	t := section{ID: strings.TrimSuffix(fmt.Sprintf("shorter-%d", i), "-0"), Title: "Changes that would have shortened it"}.columns("change", "then", "#forecast", "#observed")
-	if len(c.all) > 1 {
-		t.Title += ": the outage of " + instant(r, f.From)
-	}
+	t.Title += map[bool]string{true: ": the outage of " + instant(r, f.From)}[len(c.all) > 1]
 	if r.Summary == nil || r.Summary.Unplanned == nil && len(f.Workloads) == 0 {
 		return t
 	}

@@ -87,9 +87,7 @@ func signsBeside(r *record.Record, told bool, placed time.Time) (out []string) {
 			out = append(out, apiSilence(interval{e.At, apiAnswers(r, e.At)}))
 		} else if clause := e.Sign.Clause(clean(e.Subject)); clause != "" {
 			out = append(out, clause+" "+clock(e.At)+" UTC")
-			if e.Sign == view.SignPending && placed.After(e.At) {
-				out[len(out)-1] += ", those of workloads until " + clock(placed)
-			}
+			out[len(out)-1] += map[bool]string{true: ", those of workloads until " + clock(placed)}[e.Sign == view.SignPending && placed.After(e.At)]
 		}
 	}
 	return out

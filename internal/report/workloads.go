@@ -57,10 +57,7 @@ func (w *Workload) count(of string) string {
 		of += fmt.Sprintf(" (%d before)", w.Before)
 	}
 	said := fmt.Sprintf("%d of %s", w.Lowest, of)
-	if w.Hidden && w.Lowest > 0 { // it may have been lower
-		said = "at most " + said
-	}
-	return said
+	return map[bool]string{true: "at most "}[w.Hidden && w.Lowest > 0] + said // it may have been lower
 }
 
 // unseen reports whether pods may have lacked, and lightsout saw none that did.
