@@ -40,9 +40,7 @@ func down(r *record.Record, node string, kind outage.SpanKind, from, to float64)
 
 // asks adds the request to take a machine down.
 func asks(r *record.Record, node string, s float64, action power.Action, phase power.Stage) {
-	e := view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Stage: phase})
-	e.At, e.Seen = at(s), at(s)
-	r.Events = append(r.Events, e)
+	occurs(r, s, view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Stage: phase}))
 }
 
 // lose sets how many pods are available for a while.
@@ -67,6 +65,12 @@ func counts(r *record.Record, s float64, from, to string) {
 		Namespace: "default", Subject: "web", Change: cluster.ChangeReplicas, From: from, To: to, Why: "available", Facts: f})
 }
 
+// countsOf is counts for another deployment.
+func countsOf(r *record.Record, name string, s float64, from, to string) {
+	counts(r, s, from, to)
+	r.Events[len(r.Events)-1].Subject = name
+}
+
 // waits adds pods of the deployment without a node from then on.
 func waits(r *record.Record, s float64, names ...string) {
 	c := &record.Cluster{At: at(s)}
@@ -86,17 +90,26 @@ func signAPI(r *record.Record, s float64) {
 // loseAPI has the API server give no answer for a while.
 func loseAPI(r *record.Record, from, to float64) {
 	for s, code := range map[float64]view.Code{from: view.CodeAPILost, to: view.CodeAPIAnswers} {
-		e := view.NewEvent(code, "API server", view.Facts{})
-		e.At, e.Seen = at(s), at(s)
-		r.Events = append(r.Events, e)
+		occurs(r, s, view.NewEvent(code, "API server", view.Facts{}))
 	}
+}
+
+// occurs adds an event.
+func occurs(r *record.Record, s float64, e view.Event) {
+	e.At, e.Seen = at(s), at(s)
+	r.Events = append(r.Events, e)
+}
+
+// begun are the ways in which k8s2 goes down at 20 s.
+var begun = map[string]func(r *record.Record){
+	"unplanned": func(r *record.Record) { signs(r, 20, "k8s2", view.SignSilent) },
+	"trial":     func(r *record.Record) { off(r, 70) },
+	"aborted":   func(r *record.Record) { off(r, 70); aborts(r, 69) },
 }
 
 // aborts has somebody abort the trial.
 func aborts(r *record.Record, s float64) {
-	e := view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{})
-	e.At = at(s)
-	r.Events = append(r.Events, e)
+	occurs(r, s, view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{}))
 }
 
 // fail has every request fail for a while, as an error window.

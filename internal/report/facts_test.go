@@ -50,14 +50,6 @@ func cutsTheHost(r *record.Record) {
 const hostIsCut = " Why requests failed for so long: the API server gave no answer then either: most likely the way to both failed, or their host." +
 	" Why pods of default/web were missing: 1 pod on k8s2; deleted after tolerationSeconds 5m00s."
 
-// sendsFrom has lightsout send no request before a time, and the lost pods leave their Services before it.
-func sendsFrom(r *record.Record, s int) {
-	for i := range s {
-		r.Seconds[i].Sent, r.Seconds[i].OK = 0, 0
-	}
-	sees(r, view.PhaseEndpointsOut, "k8s2", 26)
-}
-
 // allThere are the words for pods of which none was missing.
 const allThere = "6 of 6 pods were available at the lowest"
 
@@ -175,25 +167,9 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			sees(r, view.PhaseEndpointsOut, "k8s2", 26)
 			fail(r, 22, 29)
 			r.Summary.Load[0].Unrecovered = true // the load ended too early
-			e := view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: loadgen.ClassReset, Reported: "no answer within 3s"})
-			r.Events = append(r.Events, e)
+			r.Events = append(r.Events, view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: loadgen.ClassReset, Reported: "no answer within 3s"}))
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). At least 7 of 71 requests of lightsout sent meanwhile failed, within at least 7 s: 7 × reset. 3 of 6 pods were available at the lowest (pods missing for 54 s)." +
 			" Why requests failed for so long: Services sent requests to the lost pods until T+00:26.0, by node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
-		"requests that begin after Services know of the lost pods": {func(r *record.Record) {
-			off(r, 90)
-			sendsFrom(r, 36)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that failed. " + allThere + "."},
-		"they begin so late in an outage that nobody planned": {func(r *record.Record) {
-			signs(r, 20, "k8s2", view.SignSilent)
-			down(r, "k8s2", outage.SpanSilent, 23, 90)
-			sendsFrom(r, 36)
-			r.Summary.Phases[0].Observed = p(6)
-		}, "k8s2 fell silent at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). lightsout sent no request from T+00:00.0 to T+00:15.8, and none after that failed. " + allThere + "."},
-		"they begin so late in a trial that is aborted": {func(r *record.Record) {
-			off(r, 90)
-			sendsFrom(r, 36)
-			r.Summary.Ledger.Cancelled = 1
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). lightsout sent no request from T+00:20.0 to T+00:35.8, and none after that is known to have failed. " + allThere + "."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)
@@ -214,9 +190,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			silence(r)
 			down(r, "k8s2", outage.SpanSilent, 20, 0)
 			lose(r, 5, 60, 600)
-			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
-			e.At, e.Seen = at(90), at(98)
-			r.Events = append(r.Events, e)
+			occurs(r, 90, view.NewEvent(view.CodeAPILost, "API server", view.Facts{}))
 		}, "k8s2 fell silent at 08:00:20 UTC, down for at least 70 s (still down when lightsout last saw the cluster, at 08:01:30). lightsout sent no requests meanwhile. At most 5 of 6 pods were available at the lowest, and 1 was missing when lightsout last saw the cluster, at 08:01:30. The API server gave lightsout no answer any more from 08:01:30 UTC: what the cluster did then is unknown."},
 		"a sign after an earlier outage": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 60)
@@ -239,8 +213,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		"pods of another deployment": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
-			counts(r, 25.1, "6/6", "3/6")
-			r.Events[len(r.Events)-1].Subject = "other"
+			countsOf(r, "other", 25.1, "6/6", "3/6")
 			counts(r, 26.1, "6/6", "5/6")
 			counts(r, 30.1, "5/6", "6/6")
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m35s), and 3 were missing when the record ended; 5 of 6 of default/web (for 4 s)."},
@@ -280,9 +253,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 40, 120)
 			down(r, "k8s3", outage.SpanNotReady, 60, 120)
-			planned := view.NewEvent(view.CodePlannedOff, "k8s3", view.Facts{Name: "root@vm"})
-			planned.At, planned.Seen = at(41), at(41)
-			r.Events = append(r.Events, planned)
+			occurs(r, 41, view.NewEvent(view.CodePlannedOff, "k8s3", view.Facts{Name: "root@vm"}))
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back) and k8s3 was switched off by another operator (root@vm) at 08:00:40, down for 80 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + "."},
 		"a node that does not return from a planned switch-off": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 0)
@@ -564,9 +535,7 @@ func TestANodeThatWasOffByPlanIsInTheTableOfAnOutage(t *testing.T) {
 	down(r, "k8s2", outage.SpanSilent, 40, 130)
 	down(r, "k8s3", outage.SpanSilent, 102, 115)
 	for node, s := range map[string]float64{"k8s1": 21, "k8s2": 41} {
-		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: "root@vm"})
-		e.At, e.Seen = at(s), at(s)
-		r.Events = append(r.Events, e)
+		occurs(r, s, view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: "root@vm"}))
 	}
 	want := "k8s2|planned: switched off by another operator (root@vm)|T-01:00.0|T-01:00.0|90 s\nk8s3|unplanned: its heartbeats stopped|T+00:00.0|T+00:02.0|15 s"
 	if got := rowsOf(nodesTable(r, factsOf(r))); got != want {
@@ -616,6 +585,23 @@ func TestTheTableOfNodesHasAFlap(t *testing.T) {
 	down(r, "k8s2", outage.SpanNotReady, 59.7, 60)
 	if got := rowsOf(nodesTable(r, factsOf(r))); !strings.Contains(got, "|T+00:33.8, NotReady again for 0.3 s at T+00:39.7|40 s") {
 		t.Error(got)
+	}
+}
+
+// Requests that begin after Services know of the lost pods show nothing of the time before.
+func TestATimeWithoutRequestsIsTold(t *testing.T) {
+	for name, begins := range begun {
+		r := bare()
+		begins(r)
+		down(r, "k8s2", outage.SpanSilent, 23, 90)
+		silence(r)
+		r.Seconds[36].Sent = 1
+		sees(r, view.PhaseEndpointsOut, "k8s2", 26-r.Zero.Sub(zero).Seconds())
+		sees(r, view.PhaseErrors, "load", 0)
+		r.Summary.Phases[1].Observed = nil
+		if got := Opening(r)[1] + rowsOf(phasesOf(r, nil)); !strings.HasPrefix(got, "lightsout sent no request from "+instant(r, at(20))+" to ") || !strings.Contains(got, "|not observed|lightsout") {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 

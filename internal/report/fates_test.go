@@ -38,10 +38,6 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: name}}
 	}
 	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
-	of := func(r *record.Record, name string, s float64, to string) {
-		counts(r, s, "", to)
-		r.Events[len(r.Events)-1].Subject = name
-	}
 	goesDown := func(r *record.Record, deleted float64) {
 		lose(r, 5, 60, 390)
 		down(r, "k8s2", "off", 20, 400)
@@ -53,11 +49,11 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		shows(r, 60, database, "k8s2", false, deleted, "database-0")
 		shows(r, 60, deployment("web"), "k8s2", false, deleted, "web-1-a")
 		shows(r, 60, deployment("web-gpu"), "k8s2", false, deleted, "web-gpu-1-a", "web-gpu-1-b")
-		of(r, "web-gpu", 1, "2/2")
-		of(r, "web", 1, "6/6")
-		of(r, "web", 60, "5/6")
-		of(r, "web-gpu", 60, "0/2")
-		of(r, "web", 390, "6/6")
+		countsOf(r, "web-gpu", 1, "", "2/2")
+		countsOf(r, "web", 1, "", "6/6")
+		countsOf(r, "web", 60, "", "5/6")
+		countsOf(r, "web-gpu", 60, "", "0/2")
+		countsOf(r, "web", 390, "", "6/6")
 		shows(r, 395, database, "k8s2", true, 0, "database-0")
 	}
 	for name, c := range map[string]struct {
@@ -201,11 +197,7 @@ func TestWhatIsReportedAfterTheReturnCameAfterWhatHeldThePods(t *testing.T) {
 // before is not lost again. So it is in a trial, in one that is aborted, and in an outage that nobody planned.
 func TestAPodThatReturnsToANodeThatFlaps(t *testing.T) {
 	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
-	for name, begins := range map[string]func(r *record.Record){
-		"unplanned": func(r *record.Record) { signs(r, 20, "k8s2", view.SignSilent) },
-		"trial":     func(r *record.Record) { off(r, 70) },
-		"aborted":   func(r *record.Record) { off(r, 70); aborts(r, 69) },
-	} {
+	for name, begins := range begun {
 		r := bare()
 		begins(r)
 		down(r, "k8s2", outage.SpanSilent, 23, 87)
@@ -235,9 +227,7 @@ func TestADrainDuringAnOutageIsNotTheLostNodes(t *testing.T) {
 	falls(r, "k8s2", 20, 60)
 	shows(r, 1, web, "k8s2", true, 0, "web-1-a")
 	shows(r, 1, web, "k8s3", true, 0, "web-1-b", "web-1-c")
-	e := view.NewEvent(view.CodeDrainBegun, "k8s3", view.Facts{})
-	e.At, e.Seen = at(80), at(80)
-	r.Events = append(r.Events, e)
+	occurs(r, 80, view.NewEvent(view.CodeDrainBegun, "k8s3", view.Facts{}))
 	counts(r, 1, "", "6/6")
 	counts(r, 61, "", "5/6")
 	shows(r, 81, web, "k8s3", false, 81, "web-1-b", "web-1-c")

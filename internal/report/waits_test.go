@@ -79,8 +79,7 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 				s  float64
 				to string
 			}{{1, "6/6"}, {210, "5/6"}, {264, "6/6"}} {
-				counts(r, x.s, "", x.to)
-				r.Events[len(r.Events)-1].Subject = "shop"
+				countsOf(r, "shop", x.s, "", x.to)
 			}
 		}, "T+04:24.0|has all pods of default/shop available on other nodes|"},
 	} {
@@ -215,8 +214,7 @@ func TestTheOpeningNamesWhatLostPods(t *testing.T) {
 		replaces(r, 405)
 		for i := range lost {
 			for s, to := range map[float64]string{1: "2/2", 66: "1/2", 405: "2/2"} {
-				counts(r, s, "", to)
-				r.Events[len(r.Events)-1].Subject = "shop-" + itoa(i)
+				countsOf(r, "shop-"+itoa(i), s, "", to)
 			}
 		}
 		said := strings.Join(Opening(r), " ")
@@ -235,12 +233,10 @@ func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
 		counts(r, s, "", to)
 	}
 	for s, to := range map[float64]string{1: "1/1", 66: "0/1", 70: "1/1"} {
-		counts(r, s, "", to)
-		r.Events[len(r.Events)-1].Subject = "controller"
+		countsOf(r, "controller", s, "", to)
 	}
 	for s, to := range map[float64]string{1: "2/2", 66: "1/2", 68: "0/2", 70: "1/2", 114: "2/2"} {
-		counts(r, s, "", to)
-		r.Events[len(r.Events)-1].Subject = "api"
+		countsOf(r, "api", s, "", to)
 	}
 	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api (for 48 s); 5 of 16 of default/web (for 49 s)") {
 		t.Error(said)

@@ -64,8 +64,7 @@ func TestReportsOfOutagesAreAsTheyWereAccepted(t *testing.T) {
 			shop := &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: "shop"}, Replicas: 5, Available: 5}
 			r.Samples = append(r.Samples, record.Sample{At: at(2), Key: true, Cluster: &record.Cluster{At: at(2), Deployments: []*cluster.Deployment{shop}}})
 			for s, to := range map[float64]string{67: "1/5", 402: "5/5"} {
-				counts(r, s, "5/5", to)
-				r.Events[len(r.Events)-1].Subject = "shop"
+				countsOf(r, "shop", s, "5/5", to)
 			}
 		},
 		"no-load": func(r *record.Record) {
