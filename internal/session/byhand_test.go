@@ -73,7 +73,7 @@ func TestAnOutageByHandLeavesOneRecord(t *testing.T) {
 					t.Errorf("the summary counts %+v, requests.jsonl has %+v: %v", l, had, err)
 				}
 				text, err := os.ReadFile(filepath.Join(dirs[0], record.ReportFile))
-				for _, want := range []string{"kube-node4 was shut down at ", fmt.Sprintf("\n%d of ", l.Failed), " requests of lightsout to ", "| kube-node4 | shut down by lightsout |"} {
+				for _, want := range []string{"kube-node4 was shut down at ", fmt.Sprintf("%d of ", l.Failed), " requests of lightsout to ", "| kube-node4 | shut down by lightsout |"} {
 					if !strings.Contains(string(text), want) {
 						t.Errorf("the report lacks %q: %v\n%s", want, err, text)
 					}
