@@ -43,7 +43,7 @@ func (t *Tracker) watched(at time.Time) bool {
 
 // Observe takes a new Snapshot, and that time has passed. It should be called for
 // each Snapshot and once a second. Its cost follows the nodes that were
-// switched off and the pods on them and of the deployment.
+// switched off and the pods on them and of the deployment; once a second, all nodes.
 func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	t.forecastFirst()
 	t.snapshot, t.now = s, now
@@ -67,6 +67,11 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	if now.Sub(t.forecast) >= time.Second || len(t.names) <= 64 && slices.ContainsFunc(t.names, changed) {
 		for _, name := range t.names {
 			t.observeNode(t.nodes[name], s)
+		}
+		for _, n := range s.Nodes() {
+			if old := t.booted[n.Name]; old == nil || outage.OtherBoot(old.Node(n.Name).BootID, n.BootID) {
+				t.booted[n.Name] = s
+			}
 		}
 		t.renewForecasts(s)
 		t.forecast = now

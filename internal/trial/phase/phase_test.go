@@ -437,6 +437,26 @@ func TestNodesOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// A node that somebody rebooted by plan after zero, and that is cut off later, has not booted again: its boot ID is the
+// one that it had before, however late the recorder notices.
+func TestABootBeforeAnOutageIsNotOfIt(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.Zero(zero, w.snapshot())
+	w.off(power.ActionOff, n3)
+	w.look(3)
+	w.node(n4, func(n *cluster.Node) { n.BootID = "planned" })
+	w.look(20)
+	w.look(60)
+	w.Switched(n4, power.ActionOff, at(58))
+	w.lose(n4, 62)
+	w.look(63)
+	if w.row(view.PhaseBooted, n4).Observed != nil {
+		t.Error("the boot by plan is one of the outage")
+	}
+	w.boot(n4, 90)
+	w.want(view.PhaseBooted, n4, "– | 90 | ")
+}
+
 func TestARolloutAfterTheReturnIsNoEviction(t *testing.T) {
 	w := newWorld(t, 20000)
 	w.off(power.ActionOff, n4)

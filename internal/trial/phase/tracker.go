@@ -26,6 +26,8 @@ type Tracker struct {
 	// atZero is the newest snapshot at zero; an empty one if nobody looked before began.
 	atZero *cluster.Snapshot
 	began  time.Time
+	// booted are the snapshots that first showed the newest boot of a node since zero, by the node's name.
+	booted map[string]*cluster.Snapshot
 	// all are the outages of nodes in the order in which they were switched off, and nodes the last
 	// one of each node; names are those of nodes, sorted.
 	all   []*node
@@ -125,7 +127,7 @@ func (r *row) explainBlind() {
 // NewTracker makes a Tracker. deployment may be the zero Key: then there are no
 // rows of a deployment.
 func NewTracker(deployment cluster.Key) *Tracker {
-	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, waves: []*service{{rows: rows{}}}}
+	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, booted: map[string]*cluster.Snapshot{}, waves: []*service{{rows: rows{}}}}
 	t.failures.runs, t.failures.all = map[int]*Run{}, loadgen.NewWindow()
 	return t
 }
@@ -194,6 +196,9 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		was = n.well
 	case late:
 		was = t.atZero
+		if s := t.booted[name]; s != nil && !s.At.After(at) {
+			was = s
+		}
 	}
 	n = &node{name: name, rows: rows{}, wave: t.service()}
 	t.nodes[name], t.all = n, append(t.all, n)
