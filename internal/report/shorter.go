@@ -36,7 +36,8 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 	worst := f.Workloads // its pods that stayed can receive the requests that the lost ones receive no more
 	add := func(change, then string, forecast, observed float64, whom ...string) {
 		if observed-forecast >= 1 {
-			t.row(help(change+f.gain(r, observed, apart(forecast, observed), whom), whom...), then, offset(max(forecast, 0)), offset(observed))
+			help(change+f.gain(r, observed, apart(forecast, observed), whom), whom...)
+			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
 	movable := slices.DeleteFunc(slices.Clone(worst), func(w Workload) bool { return w.fated(stays) })
@@ -106,19 +107,19 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 	return t
 }
 
-// gain is what a change makes of the time for which pods of the first of the workloads that it helps were missing, or
-// requests failed, if it moves something observed so many seconds forward; empty: unknown.
+// gain is what a change makes of the time for which pods of the first of the workloads that it helps were missing, if it
+// moves something observed so many seconds forward; of no workload, it is when Services know. Empty: unknown.
 func (f *Facts) gain(r *record.Record, observed, less float64, whom []string) string {
-	x := &f.Clients
-	what, least, was, known := "requests fail", x.least(), x.ErrorTime, len(x.Windows) == 1 && observed <= x.Windows[0].To
-	if i := slices.IndexFunc(f.Workloads, func(w Workload) bool { return slices.Contains(whom, clean(w.Key.String())) }); i >= 0 {
-		what, least = "pods"+f.Workloads[i].of()+" are missing", f.Workloads[i].least()
-		was, known = f.Workloads[i].lasted(r)
+	i := slices.IndexFunc(f.Workloads, func(w Workload) bool { return slices.Contains(whom, clean(w.Key.String())) })
+	if i < 0 {
+		return fmt.Sprintf(" (Services send no requests to the lost pods from %s on, not from %s)", offset(max(observed-less, 0)), offset(observed))
 	}
+	was, known := f.Workloads[i].lasted(r)
 	if !known || was < less {
 		return ""
 	}
-	return " (" + what + " for " + least + seconds(was-less) + " instead of " + least + seconds(was) + ")"
+	least := f.Workloads[i].least()
+	return " (pods" + f.Workloads[i].of() + " are missing for " + least + seconds(was-less) + " instead of " + least + seconds(was) + ")"
 }
 
 // briefMost is the largest number of changes in a Brief.
