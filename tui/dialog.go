@@ -101,22 +101,25 @@ func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
 	return lines
 }
 
-// graceFor is how long a question absorbs the keys once it is on the screen: they were meant for
-// something else.
-const graceFor = time.Second
+// graceFor is how long a question absorbs the keys once it is on the screen, and after each key that it has absorbed:
+// they were meant for something else, and keys in a row are absorbed together or not at all.
+const graceFor = 500 * time.Millisecond
 
 // grace absorbs keystrokes that were on their way when a question came up.
 type grace struct {
-	drawn    time.Time // zero before it was drawn
+	since    time.Time // it was drawn, or absorbed a key; zero before it was drawn
 	absorbed bool      // the last key was ignored
 }
 
 // shown notes that the question is on the screen.
-func (g *grace) shown(now time.Time) { g.drawn = cmp.Or(g.drawn, now) }
+func (g *grace) shown(now time.Time) { g.since = cmp.Or(g.since, now) }
 
 // absorbs reports whether a key pressed now must be ignored.
 func (g *grace) absorbs(now time.Time) bool {
-	g.absorbed = g.drawn.IsZero() || now.Sub(g.drawn) < graceFor
+	g.absorbed = g.since.IsZero() || now.Sub(g.since) < graceFor
+	if g.absorbed && !g.since.IsZero() {
+		g.since = now
+	}
 	return g.absorbed
 }
 
