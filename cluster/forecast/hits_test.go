@@ -247,7 +247,7 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 		t.Errorf("nothing is evicted: %q", got)
 	}
 	if got := texts(f.WontLines(h)); !slices.Equal(got, []string{
-		"! zone rule: 4 of 5 nodes not ready (at least 55 % and more than 2): no further node's pods are evicted, they will NOT move"}) {
+		"! zone rule: 4 of 5 nodes not ready (at least 55 % and more than 2): only pods of nodes that are tainted already are evicted, the others will NOT move"}) {
 		t.Errorf("%q", got)
 	}
 }

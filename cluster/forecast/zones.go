@@ -65,5 +65,5 @@ func zoneSentence(set cluster.Settings, zones []zone) string {
 	if gap := pause(z.slowRate(set)); gap > 0 {
 		return out + "evictions slow down to one node in " + text.Span(gap)
 	}
-	return out + "no further node's pods are evicted, they will NOT move"
+	return out + "only pods of nodes that are tainted already are evicted, the others will NOT move"
 }
