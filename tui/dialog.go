@@ -107,21 +107,25 @@ const graceFor = 500 * time.Millisecond
 
 // grace absorbs keystrokes that were on their way when a question came up.
 type grace struct {
-	since    time.Time // it was drawn, or absorbed a key; zero before it was drawn
-	absorbed bool      // the last key was ignored
+	drawn time.Time // zero before it was drawn
+	early time.Time // of the last key, if that was absorbed
 }
 
 // shown notes that the question is on the screen.
-func (g *grace) shown(now time.Time) { g.since = cmp.Or(g.since, now) }
+func (g *grace) shown(now time.Time) { g.drawn = cmp.Or(g.drawn, now) }
 
 // absorbs reports whether a key pressed now must be ignored.
 func (g *grace) absorbs(now time.Time) bool {
-	g.absorbed = g.since.IsZero() || now.Sub(g.since) < graceFor
-	if g.absorbed && !g.since.IsZero() {
-		g.since = now
+	if g.drawn.IsZero() || now.Sub(g.drawn) < graceFor || now.Sub(g.early) < graceFor {
+		g.early = now
+		return true
 	}
-	return g.absorbed
+	g.early = time.Time{}
+	return false
 }
+
+// absorbed reports whether the last key was ignored.
+func (g *grace) absorbed() bool { return !g.early.IsZero() }
 
 // frameDialog draws a dialog with its frame and gives where it goes in w x h.
 func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) {

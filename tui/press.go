@@ -127,6 +127,6 @@ func (g *stepGuard) take(now time.Time) bool {
 	if g.grace.absorbs(now) {
 		return false
 	}
-	g.grace = grace{since: now}
+	g.grace = grace{drawn: now}
 	return true
 }

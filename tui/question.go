@@ -83,7 +83,7 @@ func (d *questionDialog) foot() string {
 	if d.toCopy() != "" {
 		keys += " · Y copy the command"
 	}
-	if d.absorbed {
+	if d.absorbed() {
 		keys = "that key came too early: press it again · " + keys
 	}
 	return keys
