@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -82,17 +81,14 @@ func oneOf(what, value string, all ...string) error {
 	return usageError{fmt.Errorf("there is no %s %q; %s", what, value, yamlfile.Hint(value, all))}
 }
 
-// flagError is the error in a flag, with where all are, and none where help is wanted. A command that is
-// not there has none of the flags that it was meant to have.
+// flagError is the error in a flag, with where all are. A command that is not there has none of the
+// flags that it was meant to have.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && cmd.ValidateArgs(args) != nil {
 		return usageError{noCommand(cmd, args[0])}
 	}
 	if own := (usageError{}); errors.As(err, &own) { // of a choiceFlag
 		return own
-	}
-	if slices.Contains(os.Args, "--help") || slices.Contains(os.Args, "-h") {
-		return pflag.ErrHelp
 	}
 	return usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
 }
