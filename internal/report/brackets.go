@@ -48,12 +48,10 @@ func (d *drawing) phase(p view.Phase) {
 	d.text("label small soft", plotLeft-8, mid+3.5, "end", brief(subject, 18))
 	d.line("track-line", plotLeft, mid, plotRight, mid)
 
-	left, right := plotRight, plotLeft
 	if f := p.Predicted; f != nil && f[0] <= d.axis.to && f[1] >= d.axis.from {
 		x1 := d.axis.x(f[0])
 		x2 := max(d.axis.x(f[1]), x1+2)
 		d.bracket(x1, x2, mid)
-		left, right = x1-3, x2+3
 		d.sign("forecast", func(c *canvas, x, y float64) { c.bracket(x+3, x+15, y+5) })
 	}
 	if p.Observed != nil {
@@ -61,20 +59,10 @@ func (d *drawing) phase(p view.Phase) {
 		if p.From != nil {
 			from := d.axis.x(*p.From)
 			d.line("window", from, mid, x, mid)
-			left = min(left, from)
 		}
 		name, draw := fitSign(fitOf(p))
 		draw(&d.canvas, x, mid)
 		d.sign(name, func(c *canvas, x, y float64) { draw(c, x+9, y+5) })
-		left, right = min(left, x-5), max(right, x+5)
-	}
-	if left > right {
-		left, right = plotLeft, plotLeft
-	}
-	if x := right + 7; x+textWidth(says) <= plotRight {
-		d.text("label small halo", x, mid+3.5, "start", says)
-	} else {
-		d.text("label small halo", left-7, mid+3.5, "end", says)
 	}
 	d.printf(`</g>`)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +48,6 @@ func causesOf(r *record.Record, all []Facts) *causes {
 	for i := range all {
 		c.recovered(all[i].Workloads)
 	}
-	c.readTaints()
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
 		case past(r, e.Seen):
@@ -112,21 +112,6 @@ func (c *causes) recovered(workloads []Workload) {
 				p.Name = view.PhaseReplaced
 			}
 			c.phases = append(slices.DeleteFunc(c.phases, known), p)
-		}
-	}
-}
-
-// readTaints takes the taints that the samples show: those that had come before the record began have no
-// event.
-func (c *causes) readTaints() {
-	for at, n := range nodesShown(c.r) {
-		if past(c.r, at) || c.taints[n.Name] != "" || c.returned(n.Name, at) {
-			continue
-		}
-		for _, t := range n.Taints {
-			if cluster.Evicts(t.Key + ":" + t.Effect) {
-				c.taints[n.Name] = t.Key
-			}
 		}
 	}
 }
@@ -198,11 +183,11 @@ func (c *causes) errors(f *Facts) string {
 	x := &f.Clients
 	for _, w := range f.Workloads {
 		if w.Key == c.r.Deployment() && 2*w.none.Seconds() > x.ErrorTime && len(x.Windows) > 0 {
-			return "no pod" + w.of() + " was available for " + w.least() + lasted(w.none.Seconds())
+			return "no pod" + w.of() + " was available for " + lasted(w.least(), w.none.Seconds())
 		}
 	}
 	if c.unreached(f) {
-		return "the API server gave no answer then either: most likely the way to both failed, or their host"
+		return "the API server gave no answer then either: most likely the way to both failed, or their host" + c.host()
 	}
 	down := func(n NodeFacts) bool { return n.holds(secondsAfter(c.r, x.Windows[0].From+1)) }
 	out, seen := lastSeen(c.phases, view.PhaseEndpointsOut)
@@ -215,7 +200,18 @@ func (c *causes) errors(f *Facts) string {
 			why = cmp.Or(clean(e.Reported), why)
 		}
 	}
-	return "Services sent requests to the lost pods until " + offset(out) + grace + ", and the last of these failed " + seconds(apart(out, x.Windows[0].To)) + " later (" + why + ")"
+	return "Services sent requests to the lost pods until " + clock(secondsAfter(c.r, out)) + grace + ", and the last of these failed " + lasted("", apart(out, x.Windows[0].To)) + " later (" + why + ")"
+}
+
+// host is the node of the control plane that requests go to, with the word for that; empty: another host.
+func (c *causes) host() string {
+	to, _ := url.Parse(lastRun(c.r).URL)
+	for _, n := range nodesShown(c.r) {
+		if to != nil && n.ControlPlane && slices.Contains(n.Addresses, to.Hostname()) {
+			return ", the control-plane node " + clean(n.Name)
+		}
+	}
+	return ""
 }
 
 // unreached reports whether the API server gave no answer for most of the time in which requests failed.

@@ -31,7 +31,7 @@ type Clients struct {
 	// Prior counts the requests that failed before the first outage, and Before those since the drain that led to it began.
 	Prior, Before int
 	Known         Known
-	// unsent is, as offsets, the time from the outage's beginning in which lightsout had no request on its way, if the
+	// unsent is, the time from the outage's beginning in which lightsout had no request on its way, if the
 	// lost pods had left their Services before it ended; else empty.
 	unsent string
 }
@@ -83,7 +83,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		}
 	}
 	if out, seen := lastSeen(summaryOf(r).Phases, view.PhaseEndpointsOut); seen && outageAt(all, secondsAfter(r, out)) == i && first.After(secondsAfter(r, out)) {
-		c.unsent = "from " + instant(r, f.From) + " to " + instant(r, first)
+		c.unsent = "from " + clock(f.From) + " to " + clock(first) + " UTC"
 	}
 	c.count(r, all, i)
 	if l := summaryOf(r).Ledger; len(all) == 1 && r.Unplanned() && f.over.Equal(r.End) && l.Scheduled > 0 { // it has all since zero

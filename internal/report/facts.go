@@ -95,11 +95,19 @@ func (f *Facts) meets(s interval) bool {
 	return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From))
 }
 
-// apiLost lists by the timeline when the API server did not answer.
+// apiLost lists by the timeline when the API server did not answer: each time from its last answer on, if the recorder knows
+// that, else from when it was missed.
 func apiLost(r *record.Record) (out []interval) {
 	for i := range r.Events {
-		if e := &r.Events[i]; e.Code == view.CodeAPILost || e.Code == view.CodeOutageSign && e.Sign == view.SignAPI {
-			out = append(out, interval{from: e.At, to: apiAnswers(r, e.At)})
+		e := &r.Events[i]
+		if e.Code != view.CodeAPILost && e.Sign != view.SignAPI {
+			continue
+		}
+		s := interval{from: e.At, to: apiAnswers(r, e.At)}
+		if last := len(out) - 1; last >= 0 && out[last].to.Equal(s.to) {
+			out[last].from = earliest(out[last].from, s.from)
+		} else {
+			out = append(out, s)
 		}
 	}
 	return out

@@ -50,6 +50,19 @@ func cutsTheHost(r *record.Record) {
 const hostIsCut = " Why requests failed for so long: the API server gave no answer then either: most likely the way to both failed, or their host." +
 	" Why pods of default/web were missing: 1 pod on k8s2; deleted after tolerationSeconds 5m00s."
 
+// hostIsAdvised is what the opening advises then.
+const hostIsAdvised = " To shorten it: give requests a way that does not go through the host of the API server, and the API server more than one host."
+
+// silentThenANode has the API server and the requests get no answer, and a node fall silent 2 s later.
+func silentThenANode(r *record.Record) {
+	signAPI(r, 20)
+	cutsTheHost(r)
+	signs(r, 22, "k8s3", view.SignSilent)
+	down(r, "k8s3", outage.SpanSilent, 23, 90)
+	r.Samples = append(r.Samples, record.Sample{At: at(5), Cluster: &record.Cluster{Nodes: []*cluster.Node{{Name: "k8s1", ControlPlane: true, Addresses: []string{"10.0.0.10"}}}},
+		Load: &record.LoadSample{Run: &loadgen.Run{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 16}, URL: "http://10.0.0.10:31514/"}}})
+}
+
 // allThere are the words for pods of which none was missing.
 const allThere = "6 of 6 pods were available at the lowest"
 
@@ -80,7 +93,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Samples[len(r.Samples)-1].Cluster.Pods[0].Node = "k8s3"
 		}, "Pods found no node from 08:00:20 UTC. No request of lightsout failed. " + allThere + "."},
 		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 12, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC. No request of lightsout is known to have failed." +
-			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown, and requests.jsonl has the reasons."},
+			" 12 requests of lightsout were due and not sent: whether the service would have answered is unknown, and requests.jsonl has the reasons."},
 		"two nodes fall silent": {func(r *record.Record) {
 			for _, n := range []string{"kube-node4", "kube-node3"} {
 				down(r, n, outage.SpanSilent, 20, 300)
@@ -117,11 +130,11 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 17, Cancelled: 16}}})
 			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 600, OK: 583, Cancelled: 17}, Balanced: true}
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back). No request of lightsout is known to have failed. " + allThere + "." +
-			" lightsout sent 600 requests; lightsout cancelled 17 of them when the load ended (16 had hung); of the others 583 were answered and 0 failed; none is unaccounted for."},
+			" 16 requests had hung until the load or a time limit ended."},
 		"requests that have no end": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 100)
 			r.Summary.Ledger.Counts = loadgen.Counts{Scheduled: 600, OK: 599, InFlight: 1}
-		}, "k8s2 fell silent at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + ". lightsout sent 600 requests; 1 of them had neither an answer nor an error when the record ended."},
+		}, "k8s2 fell silent at 08:00:20 UTC, down for 80 s (lightsout does not know why it came back). No request of lightsout failed. " + allThere + ". 1 request had neither an answer nor an error when the record ended."},
 		"requests that each have an end": {func(r *record.Record) {
 			off(r, 290)
 			for _, url := range []string{"", "http://10.0.0.10:31514/"} {
@@ -130,8 +143,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load = []record.Load{{}}
 			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 602, OK: 599, Failed: 1, Unsent: 2}, Balanced: true}
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back). No request of lightsout to http://10.0.0.10:31514/ (hold at 16) failed. " + allThere + "." +
-			" lightsout sent 600 requests; 599 were answered and 1 failed; none is unaccounted for;" +
-			" lightsout did not send 2 requests that were due: whether the service would have answered is unknown, and requests.jsonl has the reasons."},
+			" No request is unaccounted for."},
 		"two outages": {func(r *record.Record) {
 			for i, n := range []string{"k8s2", "k8s3"} {
 				from := float64(20 + 200*i)
@@ -169,7 +181,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load[0].Unrecovered = true // the load ended too early
 			r.Events = append(r.Events, view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: loadgen.ClassReset, Reported: "no answer within 3s"}))
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). At least 7 of 71 requests of lightsout sent meanwhile failed, within at least 7 s: 7 × reset. 3 of 6 pods were available at the lowest (pods missing for 54 s)." +
-			" Why requests failed for so long: Services sent requests to the lost pods until T+00:26.0, by node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
+			" Why requests failed for so long: Services sent requests to the lost pods until 08:00:26, by node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)
@@ -216,7 +228,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			countsOf(r, "other", 25.1, "6/6", "3/6")
 			counts(r, 26.1, "6/6", "5/6")
 			counts(r, 30.1, "5/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m35s), and 3 were missing when the record ended; 5 of 6 of default/web (for 4 s)."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m34s), and 3 were missing when the record ended; 5 of 6 of default/web."},
 		"a rollout after the return": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
@@ -229,7 +241,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			lose(r, 2, 45, 600)
 			scales(r, 0, 6)
 			scales(r, 44, 2)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/web were available at the lowest (pods missing for 14.2 s). The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/web were available at the lowest (pods missing for 14 s). The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
 		"a scale-up": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
@@ -277,7 +289,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			down(r, "k8s3", outage.SpanSilent, 64, 72)
 			down(r, "k8s1", outage.SpanNotReady, 65, 71)
 			loseAPI(r, 50, 64)
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. " + lowestHidden + ". The API server gave lightsout no answer for 14 s from 08:00:50 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s1 NotReady: no Lease could be renewed while the API server gave no answer."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. " + lowestHidden + ". The API server gave lightsout no answer for 14 s from 08:00:50 UTC: what the cluster did then is known only from what it reported afterwards."},
 		"an outage without a node": {func(r *record.Record) {
 			signs(r, 20, "load", view.SignRequests)
 			cordon := view.Event{Kind: string(cluster.KindNode), Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(21), Seen: at(21)}
@@ -292,13 +304,31 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		"the host of the API server and of the requests' address is cut": {func(r *record.Record) {
 			signs(r, 20, "load", view.SignRequests)
 			cutsTheHost(r)
-		}, "Requests began to fail after 08:00:20 UTC. 29 of 580 requests of lightsout sent meanwhile failed, within 29 s: 29 × reset. At most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
+		}, "Requests began to fail after 08:00:20 UTC. 29 of 580 requests of lightsout sent meanwhile failed, within 29 s: 29 × reset. At most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + hostIsAdvised},
+		"the API server was silent, then a node": {silentThenANode, "The API server gave lightsout no answer for 29 s from 08:00:20 UTC: what the cluster did then is known only from what it reported afterwards. k8s3 fell silent at 08:00:22 UTC, down for 68 s (lightsout does not know why it came back). 29 of 69 requests of lightsout to http://10.0.0.10:31514/ (hold at 16) sent meanwhile failed, within 29 s. At most 5 of 6 pods of default/web were available at the lowest." +
+			strings.Replace(hostIsCut, "or their host", "or their host, the control-plane node k8s1", 1) + hostIsAdvised},
+		"nodes of which one booted": {func(r *record.Record) {
+			for i, n := range []string{"a", "b", "c"} {
+				signs(r, 20, n, view.SignSilent)
+				down(r, n, outage.SpanSilent, 23, 90)
+				reportsBoot(r, n, 1, n)
+				reportsBoot(r, n, 95, n+[]string{"2", "2", ""}[i])
+				if i < 2 {
+					r.Events = append(r.Events, view.Event{Subject: n, Change: cluster.ChangeBoot, At: at(88), Seen: at(88)})
+				}
+			}
+		}, "a and b fell silent at 08:00:20 UTC, down for 70 s (lightsout does not know why they came back; their machines went down and booted again) and c fell silent at 08:00:20, down for 70 s (lightsout does not know why it came back; its machine most likely ran on: the boot ID is the same). No request of lightsout failed. " + allThere + "."},
+		"a record that goes on": {func(r *record.Record) {
+			r.Recording = true
+			down(r, "a", outage.SpanSilent, 20, 0)
+		}, "a fell silent at 08:00:20 UTC, down for at least 9m40s (still down at 08:10:00, as the record goes on). No request of lightsout failed. " + allThere + ". lightsout is still recording: this is what it knew at 08:10:00 UTC."},
 		"that host is cut in a trial that is aborted": {func(r *record.Record) {
 			asks(r, "k8s1", 20, power.ActionOff, power.StageSending)
 			cutsTheHost(r)
 			down(r, "k8s1", outage.SpanOff, 21, 90)
 			aborts(r, 75)
-		}, "k8s1 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). 29 of 71 requests of lightsout sent meanwhile failed, within 29 s: 29 × reset. At most 5 of 6 pods of default/web were available at the lowest." + hostIsCut + " The API server gave lightsout no answer for 28.5 s from 08:00:20 UTC: what the cluster did then is known only from what it reported afterwards. Kubernetes marked k8s2 NotReady: no Lease could be renewed while the API server gave no answer."},
+		}, "k8s1 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). 29 of 71 requests of lightsout sent meanwhile failed, within 29 s: 29 × reset. At most 5 of 6 pods of default/web were available at the lowest." + hostIsCut +
+			" The API server gave lightsout no answer for 29 s from 08:00:20 UTC: what the cluster did then is known only from what it reported afterwards." + hostIsAdvised},
 		"requests that fail before a node does have another reason": {func(r *record.Record) {
 			off(r, 90)
 			sees(r, view.PhaseEndpointsOut, "k8s2", 62)
@@ -352,7 +382,7 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	r.Seconds[131].Earlier = x.Later
 	all := factsOf(r)
 	r.Summary.Ledger.Counts, r.Summary.Ledger.Balanced = loadgen.Counts{Scheduled: 600, OK: 595, Failed: 5}, true
-	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "595 were answered and 5 failed, 3 of these before the outage; none is unaccounted for.") {
+	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "3 requests had failed before the outage.") {
 		t.Errorf("%s", said)
 	}
 	if len(all) != 2 || all[0].Clients.Before != 0 || all[0].Clients.Failed != 0 || all[1].Clients.Failed != 2 {
@@ -458,7 +488,7 @@ func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
 	fail(r, 45, 60)
 	signs(r, 20, "k8s2", view.SignSilent)
 	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
-	if got := Opening(r)[1]; !strings.HasPrefix(got, "At least 15 of") || !strings.Contains(got, "failed, within at least 15 s") {
+	if got := Opening(r)[0]; !strings.Contains(got, ". At least 15 of") || !strings.Contains(got, "failed, within at least 15 s") {
 		t.Error(got)
 	}
 }
@@ -520,7 +550,7 @@ func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 		reportsBoot(r, "k8s2", 150, c.after)
 		down(r, "k8s2", c.kind, 21, 150)
 		down(r, "k8s2", outage.SpanNotReady, 70, 150)
-		if got := rowsOf(nodesTable(r, factsOf(r))); strings.Contains(got, "its boot ID is the same") != c.ran {
+		if got := rowsOf(nodesTable(r, factsOf(r))); strings.Contains(got, "ran on: the boot ID is the same") != c.ran {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -540,6 +570,20 @@ func TestANodeThatWasOffByPlanIsInTheTableOfAnOutage(t *testing.T) {
 	want := "k8s2|planned: switched off by another operator (root@vm)|T-01:00.0|T-01:00.0|90 s\nk8s3|unplanned: its heartbeats stopped|T+00:00.0|T+00:02.0|15 s"
 	if got := rowsOf(nodesTable(r, factsOf(r))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A silence of the API server is told once, from its last answer on, and first where it is why requests failed.
+func TestTheSilenceOfTheAPIServerHasOneBeginning(t *testing.T) {
+	r := bare()
+	silentThenANode(r)
+	sign := &r.Events[0]
+	sign.At = at(16)
+	if got, want := apiLost(r), (interval{at(16), at(49)}); len(got) != 1 || got[0] != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := pageOf(r).Title; got != "outage of the API server and k8s3, 21 November 2026 08:00 UTC" {
+		t.Error(got)
 	}
 }
 
@@ -599,7 +643,7 @@ func TestATimeWithoutRequestsIsTold(t *testing.T) {
 		sees(r, view.PhaseEndpointsOut, "k8s2", 26-r.Zero.Sub(zero).Seconds())
 		sees(r, view.PhaseErrors, "load", 0)
 		r.Summary.Phases[1].Observed = nil
-		if got := Opening(r)[1] + rowsOf(phasesOf(r, nil)); !strings.HasPrefix(got, "lightsout sent no request from "+instant(r, at(20))+" to ") || !strings.Contains(got, "|not observed|lightsout") {
+		if got := Opening(r)[0] + rowsOf(phasesOf(r, nil)); !strings.Contains(got, "lightsout sent no request from "+clock(at(20))+" to ") || !strings.Contains(got, "|not observed|lightsout") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

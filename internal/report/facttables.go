@@ -39,7 +39,7 @@ func nodesTable(r *record.Record, all []Facts) section {
 			length = cell{"at least " + seconds(lasts(r, n.From, r.End)) + ", and still down", bad}
 			length.Text += map[bool]string{true: ": not Ready yet, its machine on again"}[!n.On().IsZero()]
 		}
-		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
+		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node], 1), instant(r, n.From), instant(r, n.Since(outage.SpanOff)),
 			instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)), instant(r, n.Evicted),
 			instant(r, n.Since(outage.SpanGone)), instant(r, n.OnAsked), instant(r, n.Booted), readyOf(r, n), length)
 	}
@@ -68,14 +68,15 @@ func readyOf(r *record.Record, n *NodeFacts) string {
 
 // returned tells a node whose machine booted from one whose machine most likely ran on: that reports
 // the boot ID that it had before it was seen down. One that the record first shows while the node is
-// down may be new.
-func returned(n *NodeFacts, b bootID) string {
+// down may be new. It speaks for so many nodes that are alike.
+func returned(n *NodeFacts, b bootID, of int) string {
+	machines := "; " + text.Noun(of, "its machine", "their machines")
 	switch {
 	case n.asked():
 	case !n.Booted.IsZero():
-		return "; its machine went down and booted again"
+		return machines + " went down and booted again"
 	case !n.To.IsZero() && n.First(outage.SpanOff) == nil && b.id != "" && b.from.Before(n.Spans[0].From):
-		return "; its boot ID is the same: most likely its machine ran on"
+		return machines + " most likely ran on: the boot ID is the same"
 	}
 	return ""
 }

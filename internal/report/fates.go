@@ -264,25 +264,6 @@ func (all *pods) preempted(r *record.Record, of cluster.Ref, f *Facts) string {
 	return strings.TrimSuffix(itoa(len(victims))+" preempted by "+text.List(slices.Sorted(maps.Keys(by))), " by ")
 }
 
-// elsewhere is how many pods of a workload drains of other nodes evicted in an outage.
-func (all *pods) elsewhere(r *record.Record, of cluster.Ref, f *Facts) (said string) {
-	for _, e := range r.Events {
-		if e.Code != view.CodeDrainBegun || !f.meets(interval{e.At, e.At}) || slices.ContainsFunc(f.Nodes, func(n NodeFacts) bool { return n.Node == e.Subject }) {
-			continue
-		}
-		n := 0
-		for _, p := range all.lives {
-			if workloadOf(p.Pod) == of && p.Node == e.Subject && !p.deleted.Before(e.At.Truncate(time.Second)) && p.deleted.Before(f.over) {
-				n++
-			}
-		}
-		if n > 0 {
-			said = joined(said, itoa(n)+" evicted by the drain of "+clean(e.Subject))
-		}
-	}
-	return said
-}
-
 // because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
 func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	lost, nodes := all.lostBy(f, w.Ref)
@@ -294,7 +275,10 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	if message, found := strings.CutPrefix(reported, "FailedScheduling: "); found {
 		reported = "the scheduler found no node: " + cluster.Short(message)
 	}
-	preempted := joined(all.elsewhere(r, w.Ref, f), all.preempted(r, w.Ref, f))
+	preempted := all.preempted(r, w.Ref, f)
+	if w.lost() > len(lost) && len(f.unheard) > 0 {
+		preempted = joined(text.Noun(len(lost)+1, "pods", "others")+" on nodes that Kubernetes marked NotReady while the API server gave no answer", preempted)
+	}
 	if len(lost) == 0 || w.lost() == 0 {
 		return joined(preempted, reported)
 	}

@@ -221,7 +221,7 @@ func TestAPodThatReturnsToANodeThatFlaps(t *testing.T) {
 }
 
 // A workload that lacked pods before the outage is not its loss: it comes last, without a reason of the outage's.
-// A drain of another node is told of the pods that it took, not of the node that is lost.
+// A drain of another node took none of the pods of the node that is lost.
 func TestADrainDuringAnOutageIsNotTheLostNodes(t *testing.T) {
 	r, web := bare(), cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
 	falls(r, "k8s2", 20, 60)
@@ -232,7 +232,7 @@ func TestADrainDuringAnOutageIsNotTheLostNodes(t *testing.T) {
 	counts(r, 61, "", "5/6")
 	shows(r, 81, web, "k8s3", false, 81, "web-1-b", "web-1-c")
 	counts(r, 82, "", "3/6")
-	if w := factsOf(r)[0].Workloads[0]; !strings.HasPrefix(w.Why, "1 pod on k8s2; ") || !strings.HasSuffix(w.Why, "; 2 evicted by the drain of k8s3") {
+	if w := factsOf(r)[0].Workloads[0]; !strings.HasPrefix(w.Why, "1 pod on k8s2; ") || strings.Contains(w.Why, "drain") {
 		t.Errorf("%q", w.Why)
 	}
 }

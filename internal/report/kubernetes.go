@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -81,11 +82,13 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		d := does[a.phase]
 		what := until(fmt.Sprintf(d.what, strings.Join(few(a.subjects, "more"), ", ")), a.at, a.last)
 		at := offset(a.at) + map[bool]string{true: " or before"}[a.hidden]
-		learnt, x := none, secondsAfter(r, a.at)
-		if i := slices.IndexFunc(unseen, func(s interval) bool { return !x.Before(s.from) && x.Before(s.to) }); i >= 0 {
-			learnt = instant(r, unseen[i].to)
+		learnt, x := time.Time{}, secondsAfter(r, a.at)
+		for _, s := range unseen {
+			if !x.Before(s.from) && x.Before(s.to) {
+				learnt = latest(learnt, s.to)
+			}
 		}
-		t.row(at, what, a.wait.text(), a.why, learnt)
+		t.row(at, what, a.wait.text(), a.why, instant(r, learnt))
 	}
 	return t
 }

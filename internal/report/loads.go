@@ -24,6 +24,9 @@ func loadOf(s *record.Summary) section {
 			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
 			windows(l.ErrorWindows), given(l.LaterFailures, func(s *record.Span) string { return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To)) }), given(l.FailedAfterDetection, func(n *[2]int) string { return text.Range(*n) }), some(l.HungUntilEnded()))
 	}
+	if s.Unplanned != nil {
+		t.say(plain, "The requests sent since zero, of a load that had begun before too.")
+	}
 	return t
 }
 

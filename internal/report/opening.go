@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 // outagesMost is the largest number of outages in the opening.
 const outagesMost = 3
 
-// Opening is what a person would say of a record, one plain line each sentence.
+// Opening is what a person would say of a record, in at most three paragraphs.
 func Opening(r *record.Record) []string { return opening(r, causesOf(r, factsOf(r))) }
 
 // opening has sentences for each outage of a record, on its nodes, requests and pods, and one for each other thing
@@ -26,16 +27,26 @@ func opening(r *record.Record, c *causes) (out []string) {
 	if r.Start.IsZero() {
 		return []string{"The record is empty: what happened is unknown."}
 	}
-	all := c.all
+	all, at := c.all, 0
+	alone, shown := map[bool]int{true: 1}[len(all) == 1], min(len(all), outagesMost) // several have a paragraph each
+	out = make([]string, 3)
 	add := func(of string, parts ...string) {
 		if s := joined(parts...); s != "" {
-			out = append(out, text.Clean(of+strings.TrimSuffix(s, ".")+".", 2*textMost))
+			out[at] = strings.TrimPrefix(out[at]+" "+text.Clean(of+strings.TrimSuffix(s, ".")+".", 2*textMost), " ")
 		}
 	}
-	target := targetOf(r)
+	if s := summaryOf(r); s.Verdict == view.Aborted && len(s.Why) > 0 {
+		add("", text.Capital(clean(s.Why[0])))
+	}
+	target, silence := targetOf(r), unknownIn(r, all)
 	of := " of lightsout" + target
-	for i := range all[:min(len(all), outagesMost)] {
+	for i := range all[:shown] {
 		f, c := &all[i], c.in(i)
+		at = i
+		if r.Unplanned() && c.unreached(f) {
+			add("", silence)
+			silence = ""
+		}
 		add("", whatOf(r, f), beforeOf(f))
 		for _, said := range []string{f.Clients.text(of), podsOf(r, f)} {
 			add("", strings.Replace(text.Capital(said), "Lightsout ", "lightsout ", 1))
@@ -43,10 +54,14 @@ func opening(r *record.Record, c *causes) (out []string) {
 		if f.Clients.Sent+f.Clients.Failed > 0 && f.Clients.Known != KnownNever {
 			of, target = "", ""
 		}
+		at += alone
 		add("Why requests failed for so long: ", c.errors(f))
 		lost := slices.DeleteFunc(slices.Clone(f.Workloads), func(w Workload) bool { return w.Why == "" || w.lost() == 0 })
 		lost = lost[:min(len(lost), workloadsMost)]
-		for len(lost) > 0 {
+		for range 2 {
+			if len(lost) == 0 {
+				break
+			}
 			var names []string
 			var on []NodeFacts
 			held := lost[0].held
@@ -58,20 +73,20 @@ func opening(r *record.Record, c *causes) (out []string) {
 			})
 			add("Why pods of "+text.List(names)+" were missing: ", where(on), held)
 		}
+		at += alone
 		add("To shorten it: ", shorterOf(r, c, i).Brief)
 	}
-	if n := len(all) - outagesMost; n > 0 {
+	at = shown - 1 + alone
+	if n := len(all) - shown; n > 0 {
 		add("", fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
 	}
 	if len(all[0].Nodes) > 0 {
 		add("", text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
-	add("", unknownIn(r, all))
+	add("", silence)
 	add("By plan, ", who(r, planned(r)))
-	if nodes := unheard(r); len(nodes) > 0 {
-		add("", "Kubernetes marked "+named(nodes)+" NotReady: no Lease could be renewed while the API server gave no answer")
-	}
-	add("", requestsIn(r, all, target)...)
+	at = shown - 1
+	add("", text.Capital(joined(requestsIn(r, all, target)...)))
 	add("", doneIn(r, all))
 	switch {
 	case r.Recording:
@@ -79,7 +94,7 @@ func opening(r *record.Record, c *causes) (out []string) {
 	case broken(r):
 		add("", "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended")
 	}
-	return out
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
 // joined joins the parts that there are.
@@ -105,12 +120,14 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 // 2 s, and are alike at the end, are told together, each once.
 func who(r *record.Record, all []NodeFacts) string {
 	var groups [][]NodeFacts
+	ids := bootIDsOf(r)
+	end := func(n NodeFacts) string { return n.end() + returned(&n, ids[n.Node], 1) }
 	for _, n := range all {
 		known := func(x NodeFacts) bool { return x.Node == n.Node && x.Cause == n.Cause }
 		last := len(groups) - 1
 		switch {
 		case slices.ContainsFunc(slices.Concat(groups...), known):
-		case last >= 0 && groups[last][0].Cause == n.Cause && n.From.Sub(groups[last][0].From) < 2*time.Second && groups[last][0].end() == n.end():
+		case last >= 0 && groups[last][0].Cause == n.Cause && n.From.Sub(groups[last][0].From) < 2*time.Second && end(groups[last][0]) == end(n):
 			groups[last] = append(groups[last], n)
 		default:
 			groups = append(groups, []NodeFacts{n})
@@ -152,7 +169,7 @@ func gone(r *record.Record, nodes []NodeFacts) string {
 	case why != "" && !on.IsZero():
 		why += " " + atEnd(r) + ", " + text.Noun(len(nodes), "its machine", "their machines") + " on since " + clock(on)
 	case nodes[0].Off(): // by the power API, to the end
-		why += " when the record ended"
+		why += " " + asOf(r)
 	case why != "":
 		why += " " + atEnd(r)
 	case asked.IsZero() && !slices.ContainsFunc(nodes, func(n NodeFacts) bool {
@@ -160,11 +177,11 @@ func gone(r *record.Record, nodes []NodeFacts) string {
 	}):
 		why, least = "another program or person powered "+text.Noun(len(nodes), "it", "them")+" on", ""
 	case asked.IsZero():
-		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back"+map[bool]string{true: returned(&nodes[0], bootIDsOf(r)[nodes[0].Node])}[len(nodes) == 1], ""
+		why, least = "lightsout does not know why "+text.Noun(len(nodes), "it", "they")+" came back"+returned(&nodes[0], bootIDsOf(r)[nodes[0].Node], len(nodes)), ""
 	default:
 		why, least = "lightsout asked for power-on at "+clock(asked)+map[bool]string{true: ", as the trial was aborted"}[slices.ContainsFunc(r.Events, aborted)], ""
 	}
-	return ", down for " + least + lasted(lasts(r, nodes[0].From, cmp.Or(to, lastSight(r)))) + " (" + why + ")"
+	return ", down for " + lasted(least, lasts(r, nodes[0].From, cmp.Or(to, lastSight(r)))) + " (" + why + ")"
 }
 
 // named names nodes, each once, or counts them where there are many.
@@ -180,7 +197,7 @@ func (c Clients) text(of string) string {
 	case c.Known == KnownNever:
 		said = NeverAnswered
 	case len(c.Windows) > 0:
-		said = least + fmt.Sprintf("%d of %d requests%s sent meanwhile failed, within %s", c.InWindows, max(c.Sent, c.InWindows), of, least+lasted(c.ErrorTime))
+		said = least + fmt.Sprintf("%d of %d requests%s sent meanwhile failed, within %s", c.InWindows, max(c.Sent, c.InWindows), of, lasted(least, c.ErrorTime))
 		said += map[bool]string{true: ": " + classes(c.ByClass)}[loadgen.ByClass(c.ByClass).Sum() == c.InWindows]
 		said += map[bool]string{true: ", and " + text.Count(c.Outside, "more request", "more requests") + " failed outside of that time"}[c.Outside > 0]
 	case c.Failed > 0:
@@ -196,47 +213,47 @@ func (c Clients) text(of string) string {
 // least stands before what may have been more.
 func (c Clients) least() string { return map[bool]string{true: "at least "}[c.Known == KnownLeast] }
 
-// requestsIn is how many requests lightsout sent and where to, and, by the ledger, whether each has an end in the record
-// and how many were due and not sent.
+// requestsIn is what the requests met beside the outages: where lightsout sent them, if that was not told, and, by the
+// ledger, which have no end in the record and how many were due and not sent.
 func requestsIn(r *record.Record, all []Facts, target string) (said []string) {
-	l, since, hung := summaryOf(r).Ledger, "", all[len(all)-1].Clients.Hung
-	if u := summaryOf(r).Unplanned; u != nil {
-		since = " since " + clock(*cmp.Or(u.RequestsFrom, &r.Zero)) + " UTC"
-	}
+	l := summaryOf(r).Ledger
 	for i := range r.Runs {
 		if r.Summary == nil {
 			l.Add(r.Runs[i].Totals.Counts())
 		}
 	}
-	early := map[bool]string{true: fmt.Sprintf(", %d of these before the outage", all[0].Clients.Prior)}[all[0].Clients.Prior > 0 && !r.Unplanned()]
-	if sent, ended := l.Scheduled-l.NotSent(), l.OK+l.Failed+l.Cancelled+l.Unsent; sent > 0 {
-		cancelled, end, others := "", "", ""
-		if l.Cancelled > 0 {
-			cancelled, others = fmt.Sprintf("lightsout cancelled %d of them when the load ended", l.Cancelled), "of the others "
+	tell := func(n int, what string) {
+		if n > 0 {
+			said = append(said, text.Count(n, "request", "requests")+" "+what)
 		}
-		cancelled += map[bool]string{true: fmt.Sprintf(" (%d had hung)", hung)}[hung > 0]
-		switch open := l.Scheduled - ended; {
-		case open > 0:
-			end = fmt.Sprintf("%d of them had neither an answer nor an error when the record ended", open)
-		case l.Balanced:
-			end = fmt.Sprintf("%s%d were answered and %d failed%s; none is unaccounted for", others, l.OK, l.Failed, early)
-		}
-		said = append(said, "lightsout sent "+text.Count(sent, "request", "requests")+target+since, cancelled, end)
 	}
-	if n := l.NotSent(); n > 0 {
-		said = append(said, "lightsout did not send "+text.Count(n, "request that was due", "requests that were due")+": whether the service would have answered is unknown, and "+record.RequestsFile+" has the reasons")
+	tell((l.Scheduled-l.NotSent())*min(len(target), 1), "of lightsout went"+target)
+	tell(all[0].Clients.Prior*map[bool]int{true: 1}[l.Balanced && !r.Unplanned()], "had failed before the outage")
+	tell(all[len(all)-1].Clients.Hung, "had hung until the load or a time limit ended")
+	tell(l.Scheduled-l.OK-l.Failed-l.Cancelled-l.Unsent, "had neither an answer nor an error "+asOf(r))
+	tell(l.NotSent()*map[bool]int{true: 1}[l.ManyUnsent()], "of lightsout were due and not sent: whether the service would have answered is unknown, and "+record.RequestsFile+" has the reasons")
+	if len(said) == 0 && l.Balanced && l.Scheduled > 0 {
+		said = append(said, "no request is unaccounted for")
 	}
 	return said
 }
 
-// targetOf is where the requests of a record went and in what shape, by the newest sample of them; empty: unknown.
+// targetOf is where the requests of a record went and in what shape; empty: unknown.
 func targetOf(r *record.Record) string {
-	for i := range slices.Backward(r.Samples) {
-		if l := r.Samples[i].Load; l != nil && l.Run != nil && l.Run.URL != "" {
-			return " to " + clean(l.Run.URL) + " (" + text.Noun(len(summaryOf(r).Load), "", "last load: ") + l.Run.Spec.Text() + ")"
-		}
+	if x := lastRun(r); x.URL != "" {
+		return " to " + clean(x.URL) + " (" + text.Noun(len(summaryOf(r).Load), "", "last load: ") + x.Spec.Text() + ")"
 	}
 	return ""
+}
+
+// lastRun is the run of requests of a record that its newest sample with a URL shows.
+func lastRun(r *record.Record) *loadgen.Run {
+	for i := range slices.Backward(r.Samples) {
+		if l := r.Samples[i].Load; l != nil && l.Run != nil && l.Run.URL != "" {
+			return l.Run
+		}
+	}
+	return &loadgen.Run{}
 }
 
 // beforeOf is when the drain began that led to an outage, and how many requests failed since; empty if there was none.
@@ -252,8 +269,13 @@ func beforeOf(f *Facts) (said string) {
 // NeverAnswered describes the requests of a recorder to a target that has never answered it.
 const NeverAnswered = "no request has ever succeeded"
 
-// lasted is a length of time, in seconds, as one says it.
-func lasted(s float64) string { return seconds(max(s, 0.1)) }
+// lasted is a length of time, in seconds, as one says it after a word for what may have been more: from a second on in whole ones.
+func lasted(least string, s float64) string {
+	if s >= 1 {
+		s = map[bool]float64{true: math.Round(s), false: math.Floor(s)}[least == ""]
+	}
+	return least + seconds(max(s, 0.1))
+}
 
 // workloadsMost is the largest number of workloads in a sentence.
 const workloadsMost = 6
@@ -274,7 +296,7 @@ func podsOf(r *record.Record, f *Facts) string {
 	}
 	lost := slices.DeleteFunc(slices.Clone(f.Workloads[1:]), func(w Workload) bool { return w.lacked() == 0 })
 	for _, w := range lost[:min(len(lost), workloadsMost-1)] {
-		said = append(said, w.count(itoa(w.Of)+w.of())+w.length(r, " (for %s)", ", %d still missing"))
+		said = append(said, w.count(itoa(w.Of)+w.of())+w.length(r, "%.0s", ", %d still missing"))
 	}
 	lost = slices.DeleteFunc(lost, func(w Workload) bool { return w.already() })
 	return strings.Join(moreLost(said, len(lost)-(workloadsMost-1)), "; ")
@@ -299,7 +321,7 @@ func (w *Workload) of() string {
 // length is for how long pods lacked, and how many still did when the record ended, each in its form.
 func (w *Workload) length(r *record.Record, lasting, still string) (said string) {
 	s, known := w.lasted(r)
-	said = map[bool]string{true: fmt.Sprintf(lasting, w.least()+lasted(s))}[known && w.lost() > 0]
+	said = map[bool]string{true: fmt.Sprintf(lasting, lasted(w.least(), s))}[known && w.lost() > 0]
 	said += map[bool]string{true: fmt.Sprintf(still, w.AtEnd)}[w.AtEnd > 0 && !w.already()]
 	return said
 }
@@ -318,7 +340,12 @@ func atEnd(r *record.Record) string {
 	if at := lastSight(r); !at.Equal(r.End) {
 		return "when lightsout last saw the cluster, at " + clock(at)
 	}
-	return "when the record ended"
+	return asOf(r)
+}
+
+// asOf is the end of a record, in words.
+func asOf(r *record.Record) string {
+	return map[bool]string{true: "at " + clock(r.End) + ", as the record goes on", false: "when the record ended"}[r.Recording]
 }
 
 // changedBefore is how long before the first outage a change of the deployment counts as one that it may

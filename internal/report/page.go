@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lightsout/internal/record"
@@ -48,9 +49,9 @@ func pageOf(r *record.Record) *page {
 	p := &page{Opening: opening(r, c), about: section{ID: "about", Title: "About this record"}.columns("fact", "value")}
 	if s := r.Summary; s != nil {
 		p.fromSummary(r, all)
-		p.Title = titleOf(r, all)
+		p.Title = titleOf(c)
 	} else {
-		p.fromTorn(r, all)
+		p.fromTorn(c)
 	}
 	p.fact("record", filepath.Base(r.Dir)) // without the path: it may name an account, and a record may move
 	p.fact("play it", "lightsout replay . (in the folder of this report)")
@@ -65,12 +66,16 @@ func pageOf(r *record.Record) *page {
 }
 
 // titleOf is the name of a trial, or what an outage was of and when.
-func titleOf(r *record.Record, all []Facts) string {
+func titleOf(c *causes) string {
+	r, of := c.r, few(text.Each(nodesIn(c.all), func(n NodeFacts) string { return clean(n.Node) }), "more nodes")
 	if summaryOf(r).Unplanned == nil && !r.Unplanned() {
 		return cmp.Or(clean(summaryOf(r).Name), "trial")
 	}
-	title := "outage"
-	title += map[bool]string{true: " of " + named(nodesIn(all))}[len(nodesIn(all)) > 0]
+	if slices.ContainsFunc(SignsIn(r), func(e view.Event) bool { return e.Sign == view.SignAPI }) {
+		first := slices.ContainsFunc(c.all, func(f Facts) bool { return c.unreached(&f) })
+		of = slices.Insert(of, map[bool]int{false: len(of)}[first], "the API server")
+	}
+	title := "outage" + strings.TrimSuffix(" of "+text.List(of), " of ")
 	return title + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
 }
 
@@ -78,7 +83,7 @@ func (p *page) fromSummary(r *record.Record, all []Facts) {
 	s := r.Summary
 	p.About = clean(s.About)
 	p.Verdict = judged(s)
-	p.Why = append(p.Why, reasonsFor(s)...)
+	p.Why = reasonsFor(s)[map[bool]int{true: min(len(s.Why), 1)}[s.Verdict == view.Aborted]:] // the opening has the first
 	p.Loud = append(p.Loud, loud(s)...)
 	for _, f := range [][2]string{{"cluster", s.Cluster}, {"API server", s.Server}, {"deployment", s.Deployment}} {
 		if f[1] != "" {
@@ -89,6 +94,12 @@ func (p *page) fromSummary(r *record.Record, all []Facts) {
 	if s.Unplanned != nil {
 		began = "noticed"
 		p.Why = slices.Insert(p.Why, 0, p.Verdict.Text+", because "+cmp.Or(severityOf(s.Unplanned).means, clean(s.Unplanned.Why)+": what clients noticed is unknown"))
+		for _, f := range all {
+			if len(f.Workloads) > 0 && f.Workloads[0].none >= time.Second && f.Workloads[0].Key != r.Deployment() && !f.Workloads[0].Hidden {
+				w := &f.Workloads[0]
+				p.Verdict.Text += "; " + clean(w.Key.String()) + " had no pod for " + lasted(w.least(), w.none.Seconds())
+			}
+		}
 	}
 	p.fact(began, utc(s.Started))
 	p.zero(r, s.Zero)
@@ -97,7 +108,7 @@ func (p *page) fromSummary(r *record.Record, all []Facts) {
 	if s.Unplanned != nil {
 		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
 	} else {
-		p.Sections = append(slices.Insert(p.Sections, 0, expectationsOf(s)), skewOf(s), machinesOf(s), stepsOf(r))
+		p.Sections = append(slices.Insert(p.Sections, 0, expectationsOf(s)), skewOf(s), stepsOf(r))
 	}
 }
 
@@ -130,10 +141,11 @@ func loud(s *record.Summary) []cell {
 }
 
 // fromTorn tells what can be told without a summary.
-func (p *page) fromTorn(r *record.Record, all []Facts) {
+func (p *page) fromTorn(c *causes) {
+	r, all := c.r, c.all
 	p.Title, p.Verdict = clean(filepath.Base(r.Dir)), verdictOf("")
 	if r.Unplanned() {
-		p.Title, p.Verdict = titleOf(r, all), cell{"BREAKS OFF", warning}
+		p.Title, p.Verdict = titleOf(c), cell{"BREAKS OFF", warning}
 	}
 	if r.Recording {
 		p.Verdict = cell{"RECORDING", warning}

@@ -70,30 +70,13 @@ func skewOf(s *record.Summary) section {
 	return t
 }
 
-func machinesOf(s *record.Summary) section {
-	t := section{ID: "machines", Title: "Machines that were switched", Nothing: cell{Text: "None."}}.columns("node", "machine", "proof of off", "proof of on", "at the end")
-	for _, n := range s.Nodes {
-		end := cell{"on", good}
-		switch {
-		case slices.Contains(s.LeftOff, n.Name):
-			end = cell{"STILL OFF", bad}
-		case slices.Contains(s.MayGoOff, n.Name):
-			end = cell{"on, but may still go off", warning}
-		case n.OnProof == "none":
-			end = cell{"unknown", warning}
-		}
-		t.row(n.Name, n.Machine, alarm(n.OffProof, n.OffProof == "none"), alarm(n.OnProof, n.OnProof == "none"), end)
-	}
-	return t
-}
-
 func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	for _, b := range s.Blind {
 		text := fmt.Sprintf("For %s (%s – %s): %s", seconds(max(apart(b.From, b.To), 0)), offset(b.From), offset(b.To), b.Why)
 		t.Items = append(t.Items, cell{clean(text + map[bool]string{true: ", and sent no requests"}[b.StoodStill] + "."), warning})
 	}
-	t.say(warning, "The times of events in them come only from their sources.")
+	t.say(warning, "From the last change that reached lightsout to the next complete view, which is longer than the API server was silent. The times of events in them come only from their sources.")
 	return t
 }
 

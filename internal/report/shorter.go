@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,11 +21,8 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 	if r.Summary == nil || r.Summary.Unplanned == nil && len(f.Workloads) == 0 {
 		return t
 	}
-	helps, brief := map[string]string{}, []string(nil) // the first change for each workload, and all of them
-	help := func(change string, whom ...string) string {
-		for _, x := range whom {
-			helps[x] = cmp.Or(helps[x], change)
-		}
+	var brief []string // the changes, each once
+	help := func(change string) string {
 		if !slices.Contains(brief, change) {
 			brief = append(brief, change)
 		}
@@ -36,7 +32,7 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 	worst := f.Workloads // its pods that stayed can receive the requests that the lost ones receive no more
 	add := func(change, then string, forecast, observed float64, whom ...string) {
 		if observed-forecast >= 1 {
-			help(change+f.gain(r, observed, apart(forecast, observed), whom), whom...)
+			help(change + f.gain(r, apart(forecast, observed), whom))
 			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
@@ -44,12 +40,15 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 	for _, w := range movable {
 		if len(w.on) > 1 && len(w.on) == w.Of && named(w.on) == clean(w.on[0].Node) {
 			name := clean(w.Key.String())
-			t.row(help("spread the pods of "+name+": topologySpreadConstraints, or a rollout restart after each return", name), "only a part of them goes with one node: all were on "+w.on[0].Node, none, none)
+			t.row(help("spread the pods of "+name+": topologySpreadConstraints, or a rollout restart after each return"), "only a part of them goes with one node: all were on "+w.on[0].Node, none, none)
 		}
 	}
 	detected, seen := at(view.PhaseDetected)
 	if out, ok := at(view.PhaseEndpointsOut); ok && seen && !c.unreached(f) && (severityUnknown(r) || f.Clients.Failed+f.Clients.Hung > 0) && slices.ContainsFunc(worst, func(w Workload) bool { return w.Lowest > 0 }) {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out, "clients")
+	}
+	if c.unreached(f) {
+		t.Items = append(t.Items, cell{Text: text.Capital(help("give requests a way that does not go through the host of the API server, and the API server more than one host")) + "."})
 	}
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
@@ -72,16 +71,16 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 		name := clean(w.Key.String())
 		change, then := fmt.Sprintf(change, text.Count(n, "more pod", "more pods"), name, text.List(short)), availableOf([]string{name})
 		switch restored := w.To.Sub(base(r)).Seconds(); {
-		case n == 0 || len(short) == 0 || w.Pending == 0:
+		case n == 0 || len(short) == 0 || w.Pending == 0 || len(f.unheard) > 0:
 		case ready == nil:
-			t.row(help(change, name), then, none, none)
+			t.row(help(change), then, none, none)
 		case deleted:
 			add(change, then, evicted+restored-*ready.Observed, restored, name)
 		}
 	}
 	for _, fate := range []string{hangs, kept, awaits, multiAttach, stays} {
 		if names := withFate(worst, fate); len(names) > 0 && len(f.Nodes) > 0 {
-			t.Items = append(t.Items, cell{Text: text.Capital(help(fmt.Sprintf(advices[fate], text.List(few(names, "more")))+map[string]string{kept: c.room(worst)}[fate], names...)) + "."})
+			t.Items = append(t.Items, cell{Text: text.Capital(help(fmt.Sprintf(advices[fate], text.List(few(names, "more")))+map[string]string{kept: c.room(worst)}[fate])) + "."})
 		}
 	}
 	nodes := slices.DeleteFunc(slices.Clone(f.Nodes), func(n NodeFacts) bool { // shut down without a drain
@@ -89,41 +88,39 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 	})
 	if len(nodes) > 0 && len(movable) > 0 && movable[0].lost() > 0 {
 		change := "drain " + named(nodes) + " before the shutdown: new pods" + movable[0].of() + " then come while the node still runs" + c.room(worst)
-		t.Items = append(t.Items, cell{Text: text.Capital(help(change, clean(movable[0].Key.String()))) + ". " +
+		t.Items = append(t.Items, cell{Text: text.Capital(help(change)) + ". " +
 			"With " + shutdownGrace + " in the kubelet's configuration, Services learn of a shutdown at once."})
 	}
 	switch partly := len(unseenIn(r)) > 0 || !seen; {
 	case partly:
 		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other changes may have shortened it.", warning})
-	case len(worst) > 0 && worst[0].lost() > 0 && helps[clean(worst[0].Key.String())] == "":
-		t.Items = append(t.Items, cell{Text: clean("lightsout knows of no change that would have brought the pods of " + worst[0].Key.String() + " back sooner: " + cmp.Or(worst[0].Why, "the record does not show why they were missing"))})
 	case len(t.Rows)+len(t.Items) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
 	}
 	if len(t.Rows) > 0 {
-		t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
+		t.say(plain, "Forecasts from the observed times. A shorter "+gracePeriod+" also marks nodes NotReady that are only slow; with a toleration of 0, pods leave a node at each short loss of contact.")
 	}
 	t.Brief = joined(brief[:min(len(brief), briefMost)]...)
 	return t
 }
 
 // gain is what a change makes of the time for which pods of the first of the workloads that it helps were missing, if it
-// moves something observed so many seconds forward; of no workload, it is when Services know. Empty: unknown.
-func (f *Facts) gain(r *record.Record, observed, less float64, whom []string) string {
+// makes something come so many seconds sooner; of no workload, it is when Services know. Empty: unknown.
+func (f *Facts) gain(r *record.Record, less float64, whom []string) string {
 	i := slices.IndexFunc(f.Workloads, func(w Workload) bool { return slices.Contains(whom, clean(w.Key.String())) })
 	if i < 0 {
-		return fmt.Sprintf(" (Services send no requests to the lost pods from %s on, not from %s)", offset(max(observed-less, 0)), offset(observed))
+		return " (Services stop sending requests to the lost pods " + lasted("", less) + " sooner)"
 	}
 	was, known := f.Workloads[i].lasted(r)
 	if !known || was < less {
 		return ""
 	}
 	least := f.Workloads[i].least()
-	return " (pods" + f.Workloads[i].of() + " are missing for " + least + seconds(was-less) + " instead of " + least + seconds(was) + ")"
+	return " (pods" + f.Workloads[i].of() + " are missing for " + lasted(least, was-less) + " instead of " + lasted(least, was) + ")"
 }
 
 // briefMost is the largest number of changes in a Brief.
-const briefMost = 4
+const briefMost = 3
 
 // replaced names the workloads whose pods were replaced on other nodes, and waited for none of them.
 func (c *causes) replaced() (names []string) {

@@ -113,7 +113,7 @@ func apiSilence(s interval) string {
 	if s.to.IsZero() {
 		return view.SignAPI.Clause("") + " " + clock(s.from) + " UTC"
 	}
-	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from).Seconds()) + " from " + clock(s.from) + " UTC"
+	return "the API server gave lightsout no answer for " + lasted("", s.to.Sub(s.from).Seconds()) + " from " + clock(s.from) + " UTC"
 }
 
 // severity is the word for a recorded outage, in the place of a verdict, with what it means; empty: why it is unknown.
@@ -124,8 +124,8 @@ type severity struct {
 
 var severities = map[record.Severity]severity{
 	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests failed while none succeeded for at least 3 s, or since"},
-	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests failed"},
-	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, "no request failed"},
+	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests of lightsout failed"},
+	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, "no request of lightsout failed"},
 	record.SeverityUnknown:   {cell{"UNKNOWN", warning}, ""},
 }
 

@@ -63,7 +63,7 @@ func TestReportsOfOutagesAreAsTheyWereAccepted(t *testing.T) {
 			replaces(r, 405)
 			shop := &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: "shop"}, Replicas: 5, Available: 5}
 			r.Samples = append(r.Samples, record.Sample{At: at(2), Key: true, Cluster: &record.Cluster{At: at(2), Deployments: []*cluster.Deployment{shop}}})
-			for s, to := range map[float64]string{67: "1/5", 402: "5/5"} {
+			for s, to := range map[float64]string{67: "0/5", 402: "5/5"} {
 				countsOf(r, "shop", s, "5/5", to)
 			}
 		},
