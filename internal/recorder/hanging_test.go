@@ -71,7 +71,7 @@ func hang(t *testing.T, answered int, young bool) {
 	if sum.Unplanned.Why != "requests had not ended" || sum.Ledger.InFlight != 4 || sum.Ledger.Scheduled != 4+answered || !sum.Ledger.Balanced {
 		t.Errorf("%s, %+v", sum.Unplanned.Why, sum.Ledger)
 	}
-	if strings.Contains(strings.Join(s.printed, "\n"), "no request failed") {
+	if strings.Contains(strings.Join(s.printed, "\n"), "o request of lightsout failed") {
 		t.Errorf("%q", s.printed)
 	}
 }

@@ -75,8 +75,7 @@ func titleOf(c *causes) string {
 		first := slices.ContainsFunc(c.all, func(f Facts) bool { return c.unreached(&f) })
 		of = slices.Insert(of, map[bool]int{false: len(of)}[first], "the API server")
 	}
-	title := "outage" + strings.TrimSuffix(" of "+text.List(of), " of ")
-	return title + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
+	return "outage" + strings.TrimSuffix(" of "+text.List(of), " of ") + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
 }
 
 func (p *page) fromSummary(r *record.Record, all []Facts) {

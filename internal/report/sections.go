@@ -81,7 +81,7 @@ func blindOf(s *record.Summary) section {
 }
 
 func forecastOf(s *record.Summary) section {
-	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
+	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Lead: []cell{{Text: "As it was forecast then: what came, also where it differs, is in the tables of workloads and of phases."}}, Nothing: cell{Text: "Nothing was forecast."}}
 	for _, x := range cmp.Or(s.Unplanned, &record.Unplanned{}).Signs {
 		if x.Kind.OfNode() {
 			t.Title = "Forecast as of " + offset(x.Noticed.Sub(s.Zero).Seconds()) + ": what would still happen, and what would not"
