@@ -194,7 +194,7 @@ func (c *causes) errors(f *Facts) string {
 	if !seen || len(x.Windows) != 1 || !slices.ContainsFunc(f.Nodes, down) || x.Windows[0].From >= out || x.Windows[0].To <= out || x.Windows[0].To-out >= endsWithin {
 		return ""
 	}
-	grace, why := text.Noun(len(c.shutdowns)+1, ", by "+c.setting(gracePeriod), ""), classes(x.last)
+	grace, why := text.Noun(len(c.shutdowns)+1, ", as Kubernetes waits for "+c.setting(gracePeriod), ""), classes(x.last)
 	for _, e := range c.r.Events {
 		if e.Code == view.CodeRequestsFail && x.last[e.Class] > 0 {
 			why = cmp.Or(clean(e.Reported), why)

@@ -181,7 +181,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load[0].Unrecovered = true // the load ended too early
 			r.Events = append(r.Events, view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: loadgen.ClassReset, Reported: "no answer within 3s"}))
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). At least 7 of 71 requests of lightsout sent meanwhile failed, within at least 7 s: 7 × reset. 3 of 6 pods were available at the lowest (pods missing for 54 s)." +
-			" Why requests failed for so long: Services sent requests to the lost pods until 08:00:26, by node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
+			" Why requests failed for so long: Services sent requests to the lost pods until 08:00:26, as Kubernetes waits for node-monitor-grace-period (unknown), and the last of these failed 3 s later (no answer within 3s)."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)
