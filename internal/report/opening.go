@@ -15,8 +15,8 @@ import (
 	"lightsout/loadgen"
 )
 
-// outagesMost is the largest number of outages in the opening.
-const outagesMost = 3
+// outagesMost is the largest number of outages in the opening, and reasonsMost that of reasons why pods were missing in one.
+const outagesMost, reasonsMost = 3, 2
 
 // Opening is what a person would say of a record, in at most three paragraphs.
 func Opening(r *record.Record) []string { return opening(r, causesOf(r, factsOf(r))) }
@@ -58,10 +58,7 @@ func opening(r *record.Record, c *causes) (out []string) {
 		add("Why requests failed for so long: ", c.errors(f))
 		lost := slices.DeleteFunc(slices.Clone(f.Workloads), func(w Workload) bool { return w.Why == "" || w.lost() == 0 })
 		lost = lost[:min(len(lost), workloadsMost)]
-		for range 2 {
-			if len(lost) == 0 {
-				break
-			}
+		for told := 0; len(lost) > 0 && told < reasonsMost; told++ { // the table has all
 			var names []string
 			var on []NodeFacts
 			held := lost[0].held

@@ -94,9 +94,12 @@ func (p *page) fromSummary(r *record.Record, all []Facts) {
 		began = "noticed"
 		p.Why = slices.Insert(p.Why, 0, p.Verdict.Text+", because "+cmp.Or(severityOf(s.Unplanned).means, clean(s.Unplanned.Why)+": what clients noticed is unknown"))
 		for _, f := range all {
-			if len(f.Workloads) > 0 && f.Workloads[0].none >= time.Second && f.Workloads[0].Key != r.Deployment() && !f.Workloads[0].Hidden {
-				w := &f.Workloads[0]
-				p.Verdict.Text += "; " + clean(w.Key.String()) + " had no pod for " + lasted(w.least(), w.none.Seconds())
+			i := slices.IndexFunc(f.Workloads, func(w Workload) bool {
+				return w.none >= time.Second && w.Key != r.Deployment() && !w.Hidden && !w.already()
+			})
+			if i >= 0 {
+				w := &f.Workloads[i]
+				p.Verdict = cell{p.Verdict.Text + "; " + clean(w.Key.String()) + " had no pod for " + lasted(w.least(), w.none.Seconds()), map[bool]tone{true: bad, false: warning}[p.Verdict.Tone == bad]}
 			}
 		}
 	}
