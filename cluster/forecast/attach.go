@@ -25,7 +25,7 @@ var detaching = fmt.Sprintf("it detaches when the node returns, %s after somebod
 func attachLines(o *place.Outcome) (out []Line) {
 	waiting := slices.DeleteFunc(slices.Clone(o.Workloads), func(w place.Workload) bool { return len(w.Attached) == 0 })
 	for _, w := range waiting {
-		out = append(out, Line{Text: text.Clean(fmt.Sprintf("%s: %s in ContainerCreating: %s", w.Key, waits(w.Stuck), Attached(w.Attached)), 400), Of: "workloads that wait for volumes", Warn: true})
+		out = append(out, Line{Text: text.Clean(fmt.Sprintf("%s: %s in ContainerCreating: %s", w.Key, w.Stuck.Count("replacement waits", "replacements wait"), Attached(w.Attached)), 400), Of: "workloads that wait for volumes", Warn: true})
 	}
 	if len(waiting) > 0 {
 		out = append(out, Line{Text: "volume of a lost node: " + detaching + "; a drain before detaches it", Warn: true})
@@ -41,13 +41,6 @@ func BoundTo(s *cluster.Snapshot, p *cluster.Pod) string { return place.BoundTo(
 func Attached(all []place.Attachment) string {
 	parts := text.Each(all, func(a place.Attachment) string { return "volume " + a.Volume + " stays attached to " + a.Node })
 	return strings.Join(text.Few(parts, namesShown, "more"), ", ")
-}
-
-func waits(n place.Range) string {
-	if n == (place.Range{Low: 1, High: 1}) {
-		return "its replacement waits"
-	}
-	return n.String() + " replacements wait"
 }
 
 // Delayed is the reason why replacements of a workload do not start soon although they fit:

@@ -38,7 +38,7 @@ func TestTheForecastNamesVolumesThatStayAttached(t *testing.T) {
 	h := f.Hits()
 	got := texts(f.FollowLines(h))
 	if want := []string{"the replacement fits on the nodes left",
-		"! d/notes: its replacement waits in ContainerCreating: volume pv-notes stays attached to a",
+		"! d/notes: 1 replacement waits in ContainerCreating: volume pv-notes stays attached to a",
 		"! volume of a lost node: " + advice + "; a drain before detaches it"}; !slices.Equal(got[2:], want) {
 		t.Errorf("%q\nwant %q", got[2:], want)
 	}

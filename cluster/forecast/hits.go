@@ -57,8 +57,6 @@ type Impact struct {
 	CapacityBefore, CapacityAfter int
 	// Minimum is the Knative min-scale, else replicas - maxUnavailable.
 	Minimum int
-	// MinScale: it is the Knative min-scale.
-	MinScale bool
 	// BelowMinimum: the outage leaves fewer than Minimum available.
 	BelowMinimum bool
 	// Knative is the deployment's; nil if it has none.
@@ -228,7 +226,7 @@ func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.P
 			Minimum: max(0, d.Replicas-d.MaxUnavailable), Knative: d.Knative,
 		}
 		if d.Knative != nil && d.Knative.MinScale > 0 {
-			im.Minimum, im.MinScale = d.Knative.MinScale, true
+			im.Minimum = d.Knative.MinScale
 		}
 		impacts[k] = im
 	}

@@ -67,7 +67,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		t.Errorf("%+v", f.Nodes)
 	}
 	want := Impact{Key: key("default", "llm"), Wanted: 16, AvailableBefore: 16, AvailableAfter: 8,
-		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, MinScale: true, BelowMinimum: true, Knative: c.Deployments[0].Knative}
+		CapacityBefore: 16, CapacityAfter: 8, Minimum: 16, BelowMinimum: true, Knative: c.Deployments[0].Knative}
 	if len(h.Deployments) != 1 || h.Deployments[0] != want {
 		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)
 	}
@@ -85,7 +85,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	}{
 		"sum": {[]Line{f.Sum(h)}, []string{"! 8 pods get no node · lasting: pg 0/1, llm 8/16 · 10 pods stop · 2 Ready workers left"}},
 		"hits": {h.Lines(), []string{
-			"! default/llm: 16 → 8 available, capacity 16 → 8, below minScale 16 (Knative)"}},
+			"! default/llm: 16 → 8 available, capacity 16 → 8, minimum 16"}},
 		"follows": {f.FollowLines(h), []string{"NotReady 50s–1m00s after the last heartbeat (grace period 50s, assumed)",
 			"their pods are evicted 0s to 5m00s later (from each pod's own toleration)",
 			"! default/llm: 8 pods Pending: 0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."}},
@@ -143,7 +143,7 @@ func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	c.Pods = append(c.Pods, &cluster.Pod{Key: key("aaa", "llm-1"), Node: "kube-node4", Phase: "Pending", OwnerKind: "ReplicaSet", OwnerName: "llm-a", Deployment: "llm"})
 	got := texts(lines(Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0)))
 	want := []string{"! 4 pods get no node · lasting: default/llm 12/16 · 5 pods stop · 3 Ready workers left",
-		"! default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)", "aaa/llm: stays at 0 of 3 available"}
+		"! default/llm: 16 → 12 available, capacity 16 → 12, minimum 16", "aaa/llm: stays at 0 of 3 available"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -203,7 +203,7 @@ func TestPodsThatLightsoutCannotSeeAreNotNone(t *testing.T) {
 }
 
 func TestTheForecastNamesTheStateOfTheKnativeService(t *testing.T) {
-	const rest = "default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)"
+	const rest = "default/llm: 16 → 12 available, capacity 16 → 12, minimum 16"
 	ready := cluster.Readiness{Ready: cluster.TriTrue}
 	for want, k := range map[string]cluster.Knative{
 		rest: {ServiceReady: ready, RevisionReady: ready, Traffic: []cluster.Split{{Revision: "llm-00001", Percent: 100}}},

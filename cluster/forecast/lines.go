@@ -53,7 +53,7 @@ func (h Hits) Lines() (out []Line) {
 			l.Text += fmt.Sprintf(", capacity %d → %d", d.CapacityBefore, d.CapacityAfter)
 		}
 		if d.BelowMinimum {
-			l.Warn, l.Text = true, l.Text+fmt.Sprintf(", below %s", d.minimum())
+			l.Warn, l.Text = true, l.Text+fmt.Sprintf(", minimum %d", d.Minimum)
 		}
 		l.knative(d.Knative)
 		out = append(out, l)
@@ -84,20 +84,12 @@ func (l *Line) knative(k *cluster.Knative) {
 	}
 }
 
-// minimum returns the disruption budget or minimum that applies.
-func (d Impact) minimum() string {
-	if d.MinScale {
-		return fmt.Sprintf("minScale %d (Knative)", d.Minimum)
-	}
-	return fmt.Sprintf("the %d its rolling update keeps", d.Minimum)
-}
-
 // Room states in one sentence what becomes of the replacement pods if they all get nodes.
 func (h Hits) Room() Line {
 	o := h.Place
 	switch {
 	case o.Missing.High > 0:
-		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
+		return Line{Text: "a quota keeps " + o.Missing.Count("pod", "pods") + " from being created", Warn: true}
 	case o.Pending.High > 0:
 		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left, beside %s already", pods(o.Waiting, "that waits", "that wait"))}
 	case o.Moving.High == 0:
@@ -121,7 +113,7 @@ func (h Hits) placeLines() (out []Line) {
 	by := map[string][]string{} // by reason
 	for _, w := range o.Workloads {
 		if w.Homeless().High > 0 {
-			by[w.Reasons[0]] = append(by[w.Reasons[0]], fmt.Sprintf("%s%s: %s", w.Key, w.Already(), ranged(w.Homeless())))
+			by[w.Reasons[0]] = append(by[w.Reasons[0]], fmt.Sprintf("%s%s: %s", w.Key, w.Already(), w.Homeless().Count("pod", "pods")))
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(by)) {
@@ -131,7 +123,7 @@ func (h Hits) placeLines() (out []Line) {
 	}
 	out = append(out, attachLines(o)...)
 	if o.Missing.High > 0 && o.Homeless().High > 0 {
-		warn("a quota keeps %s from being created", ranged(o.Missing))
+		warn("a quota keeps %s from being created", o.Missing.Count("pod", "pods"))
 	}
 	var ends []string
 	for _, w := range o.Workloads {
@@ -143,19 +135,12 @@ func (h Hits) placeLines() (out []Line) {
 		warn("preemption %s", strings.Join(ends, "; "))
 	}
 	if o.Over.High > 0 {
-		warn("a Job fails, because it exceeds its backoffLimit: %s end with it", ranged(o.Over))
+		warn("a Job fails, because it exceeds its backoffLimit: %s end with it", o.Over.Count("pod", "pods"))
 	}
 	for _, u := range o.Unknown {
 		warn("this forecast is incomplete: %s", u)
 	}
 	return out
-}
-
-func ranged(r place.Range) string {
-	if r == (place.Range{Low: 1, High: 1}) {
-		return "1 pod"
-	}
-	return r.String() + " pods"
 }
 
 // FollowLines forecasts the actions of the control plane after the nodes have fallen

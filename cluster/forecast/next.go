@@ -281,17 +281,6 @@ func (f *Forecast) Unscheduled() place.Range {
 	return o.Pending.Minus(place.Range{Low: others, High: others})
 }
 
-// Homeless forecasts how many pods of a workload find no node because of the outage.
-func (f *Forecast) Homeless(workload cluster.Key) place.Range {
-	waiting := 0
-	for _, p := range f.s.PodsOf(workload) {
-		if p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() {
-			waiting++
-		}
-	}
-	return f.Hits().Place.Of(workload).Pending.Minus(place.Range{Low: waiting, High: waiting})
-}
-
 // homeless forecasts which pods find no node after the eviction of all nodes that are down. It
 // keeps the answer for a second, longer if the answer was costly, and less long once the
 // nodes are others.
@@ -310,9 +299,7 @@ func (x *Next) homeless(s *cluster.Snapshot, lost []string) *place.Outcome {
 }
 
 // NoNode states that so many pods get no node.
-func NoNode(n place.Range) string {
-	return ranged(n) + map[bool]string{true: " gets no node", false: " get no node"}[n == place.Range{Low: 1, High: 1}]
-}
+func NoNode(n place.Range) string { return n.Count("pod gets no node", "pods get no node") }
 
 // spaced writes seconds with a space before the unit, as in a sentence.
 func spaced(d time.Duration) string {

@@ -26,6 +26,11 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d–%d", r.Low, r.High)
 }
 
+// Count writes the number with its words: "1 pod", "2–3 pods".
+func (r Range) Count(one, many string) string {
+	return r.String() + " " + map[bool]string{true: one, false: many}[r == Range{1, 1}]
+}
+
 // Minus returns by how much r exceeds o, 0 where it does not.
 func (r Range) Minus(o Range) Range {
 	low, high := max(0, r.Low-o.Low), max(0, r.High-o.High)

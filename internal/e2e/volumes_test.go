@@ -75,7 +75,7 @@ func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	until(t, "the replacement runs once the node is back", func() bool { s := states(); return len(s) == 1 && s[other] == "Running" })
 	node, other = other, node
 	out, errs, code = run(t, nil, args(l, config, "power", "off", node, "--yes")...)
-	if want := "default/notes: its replacement waits in ContainerCreating: volume pv-notes stays attached to " + node; code != 0 || !strings.Contains(out, want) {
+	if want := "default/notes: 1 replacement waits in ContainerCreating: volume pv-notes stays attached to " + node; code != 0 || !strings.Contains(out, want) {
 		t.Errorf("exit %d, no %q in\n%s%s", code, want, out, errs)
 	}
 	until(t, "the attach/detach controller refuses the volume", func() bool {

@@ -3,7 +3,6 @@ package survey
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,11 +19,12 @@ type asker struct {
 	s *cluster.Snapshot
 	q Options
 
-	r    *Report         // its lists of nodes
-	down []string        // nodes that are down already
-	now  *place.Outcome  // without a loss
-	left int             // of Fits, without a loss
-	held map[string]bool // nodes with a pod of a workload that has a minimum
+	r      *Report         // its lists of nodes
+	planes int             // how many nodes the control plane has
+	down   []string        // nodes that are down already
+	now    *place.Outcome  // without a loss
+	left   int             // of Fits, without a loss
+	held   map[string]bool // nodes with a pod of a workload that has a minimum
 	// changed asks about the cluster after a change, by change.String.
 	changed  map[string]*asker
 	requests map[cluster.Key]corev1.ResourceList // of a pod of each workload
@@ -38,14 +38,10 @@ type asker struct {
 	partials int    // the number of pairs that are Partial
 }
 
-// newAsker returns an asker for a cluster whose nodes the report lists; after a change, of rules or room or in the Snapshot, pods
-// that waited before land.
-func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy, before *place.World) *asker {
-	a := asker{w: place.New(s), s: s, q: q, r: r, down: forecast.Down(s, q.Off), held: map[string]bool{}, mapped: len(r.Names) <= MapMost, changed: map[string]*asker{}, allowed: map[cluster.Key]int{}}
-	a.w.Loose, a.w.Roomy, a.requests = maps.Clone(m.loose), m.Room != nil, a.w.Requests()
-	if before != nil {
-		a.w.Settle(a.down, before)
-	}
+// newAsker returns an asker for a cluster whose nodes the report lists, after a change of rules or room.
+func newAsker(s *cluster.Snapshot, q Options, r *Report, m Remedy) *asker {
+	a := asker{w: m.world(s), s: s, q: q, r: r, planes: len(r.planes) + m.Planes, down: forecast.Down(s, q.Off), held: map[string]bool{}, mapped: len(r.Names) <= MapMost, changed: map[string]*asker{}, allowed: map[cluster.Key]int{}}
+	a.requests = a.w.Requests()
 	for _, p := range s.Pods() {
 		if _, ok := q.Min[p.Workload().Key]; ok {
 			a.held[p.Node] = true
@@ -95,21 +91,18 @@ func (a *asker) ask(l *Loss, orders int) {
 		stay, l.Rule = f.Staying()
 		l.Rule = cmp.Or(l.Rule, f.ZoneRule)
 	}
-	headless := a.headless(nodes)
-	if headless != "" {
-		stay, l.Rule = nodes, headless
+	if a.headless(l, nodes); l.planes > 0 {
+		stay = nodes
 	}
 	if len(stay) == 0 && !slices.ContainsFunc(nodes, func(n string) bool { return a.held[n] }) {
 		left, fits := a.w.Fits(nodes...)
-		if fits && left == 0 {
-			if l.Sort != Pair || a.mapped {
-				a.until(l)
-			}
-			return
-		}
-		if fits && l.Sort == Pair && !a.mapped { // the survey shows only how many such pairs there are
+		switch {
+		case fits && l.Sort == Pair && !a.mapped: // the survey shows only how many such pairs there are
 			n := max(0, left-a.left)
 			l.Stuck = place.Range{Low: n, High: n}
+			return
+		case fits && left == 0:
+			a.until(l)
 			return
 		}
 	}
@@ -122,25 +115,22 @@ func (a *asker) ask(l *Loss, orders int) {
 	l.Preempted = o.Victims.Minus(before.Victims)
 	a.judge(l, o, before)
 	a.until(l)
-	l.Held = headless != "" || len(stay) > 0 && l.counts.Stuck.High > 0
+	l.Held = l.planes > 0 || len(stay) > 0 && l.counts.Stuck.High > 0
 }
 
-// headless is the reason why nobody replaces pods without these nodes, of which some are down already: half of the
-// control-plane nodes or more are among them, and so their etcd has no quorum. It is empty if these were down before.
-func (a *asker) headless(nodes []string) string {
+// headless says in the loss that nobody replaces pods without these nodes, of which some are down already: half of the
+// control-plane nodes or more are among them, and so their etcd has no quorum. It says nothing if these were down before.
+func (a *asker) headless(l *Loss, nodes []string) {
 	lost, more := 0, false
 	for _, name := range a.r.planes {
 		if slices.Contains(nodes, name) {
 			lost, more = lost+1, more || !slices.Contains(a.down, name)
 		}
 	}
-	all := len(a.r.planes)
-	if !more || 2*lost < all {
-		return ""
-	} else if all == 1 {
-		return "without the only control-plane node nobody replaces pods"
+	if !more || 2*lost < a.planes {
+		return
 	}
-	return fmt.Sprintf("without %d of %d control-plane nodes etcd has no quorum: nobody replaces pods", lost, all)
+	l.planes, l.Rule = 2*lost+1-a.planes, fmt.Sprintf("without %d of %s etcd has no quorum: nobody replaces pods", lost, text.Count(a.planes, "control-plane node", "control-plane nodes"))
 }
 
 // judge lists the workloads that do not recover, and the minimums and budgets that break.
@@ -152,7 +142,7 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 			w.Min = &least
 		}
 		was := before.Of(w.Key)
-		w.Waiting, w.least = was.Pending.High, w.After.Low
+		w.Waiting, w.Least = was.Pending.High, w.After.Low
 		if !w.enough() {
 			others = others.Each(place.Range.Plus, w.Losses.Each(place.Range.Minus, was.Losses))
 		}
@@ -190,10 +180,10 @@ func (a *asker) until(l *Loss) {
 		}
 		if k := slices.IndexFunc(l.Workloads, func(w Workload) bool { return w.Key == d.Key }); k >= 0 {
 			w := &l.Workloads[k]
-			if w.least <= left {
+			if w.Least <= left {
 				continue
 			}
-			w.least = left
+			w.Least = left
 		}
 		if _, known := a.allowed[d.Key]; !known {
 			a.allowed[d.Key] = place.Allowed(a.s, a.s.PodsOf(d.Key)[0])

@@ -31,7 +31,7 @@ func TestTheSurveyNamesVolumesThatStayAttached(t *testing.T) {
 	if got, want := headline(r), "Can spare, one at a time: b and c; a only if d/notes may wait; pair b + c; pairs a + b and a + c only if d/notes may wait"; got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	want := []string{"a", "-", "-", "1", "-", "-", "-", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
+	want := []string{"a", "partial", "-", "-", "1", "-", "-", "-", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
 	if got := r.Losses[0].Cells(); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}

@@ -30,7 +30,7 @@ func (r *Report) more(most int) (lines []string) {
 				rest.add(l)
 				continue
 			}
-			what := r.remedy(l, most) + warning([]*Loss{l}, "; then still: %s%s"+may([]*Loss{l}), func(l *Loss) []string { return l.ToSpare.Still })
+			what := r.remedy(l, most) + warning([]*Loss{l}, "\n  then still: %s%s"+may([]*Loss{l}), func(l *Loss) []string { return l.ToSpare.Still })
 			g := groups[what]
 			g.add(l)
 			groups[what] = g
@@ -54,9 +54,9 @@ func (r *Report) more(most int) (lines []string) {
 			who[what], many[what] = append(who[what], a.text(groups[what])), many[what]+groups[what].n
 		}
 	}
-	lines = text.Each(all, func(what string) string {
-		return "To spare" + map[bool]string{true: ", one at a time,"}[many[what] > 1] + " " + strings.Join(who[what], "; ") + ": " + what
-	})
+	for _, what := range all {
+		lines = append(lines, strings.Split("To spare"+map[bool]string{true: ", one at a time,"}[many[what] > 1]+" "+strings.Join(who[what], "; ")+": "+what, "\n")...)
+	}
 	if hidden > 0 {
 		lines = append(lines, text.Count(hidden, "more change", "more changes")+": lightsout survey -o json")
 	}
@@ -69,7 +69,7 @@ func (r *Report) more(most int) (lines []string) {
 	return lines
 }
 
-// remedy is what lets the cluster spare the nodes, for so many workloads by name; or for which minimums it can spare them as it is.
+// remedy is what lets the cluster spare the nodes, a fact a line, for so many workloads by name; or for which minimums it can spare them as it is.
 func (r *Report) remedy(l *Loss, most int) string {
 	var ways []string
 	few := func(who []string) string { return text.List(text.Few(who, most, "more workloads")) }
@@ -83,35 +83,36 @@ func (r *Report) remedy(l *Loss, most int) string {
 		nodes = slices.DeleteFunc(nodes, func(n string) bool { return !slices.Contains(l.ToSpare.Up, n) })
 		ways = append(ways, text.Each(nodes[:min(1, len(nodes))], func(string) string { return does + text.List(nodes) })...)
 	}
-	ways = slices.Concat(ways,
-		text.Each(l.ToSpare.Add, func(n string) string { return "one more node like " + n }),
-		text.Each(slices.Sorted(maps.Keys(ruled)), func(rules string) string {
-			return "loosen the " + rules + " of " + few(ruled[rules]) + " (room alone does not help)"
-		}))
+	if n := l.ToSpare.Planes; n > 0 {
+		ways = append(ways, text.Count(n, "more control-plane node", "more control-plane nodes"))
+	}
+	for _, rules := range slices.Sorted(maps.Keys(ruled)) {
+		ways = append(ways, "loosen the "+rules+" of "+few(ruled[rules])+" (room on the nodes left does not help)")
+	}
 	if len(l.ToSpare.Room) > 0 {
 		ways = append(ways, "room for "+few(l.ToSpare.Room))
 	}
 	if len(l.ToSpare.Lower) > 0 {
 		ways = append(ways, "lower what the budget requires ("+strings.Join(l.ToSpare.Lower, "; ")+")")
 	}
-	how := text.List(ways)
-	if n := len(ways) - 1; strings.Contains(strings.Join(ways[:max(0, n)], ""), " and ") {
-		how = strings.Join(ways, ", and ")
+	how := strings.Join(ways, "\n  and ")
+	for _, n := range l.ToSpare.Add {
+		how += map[bool]string{true: "\n  or, instead of looser rules, ", false: "\n  and "}[len(ruled) > 0] + "one more node like " + n + " (in its zone, with its labels and size)"
 	}
 	if len(l.ToSpare.Min) > 0 {
 		until := text.Each(l.homeless(), func(w Workload) string {
-			return map[bool]string{true: fmt.Sprintf("; %v until replaced", Left{w.Key, w.least, w.Wanted})}[w.least < w.After.Low]
+			return map[bool]string{true: fmt.Sprintf("; %v until replaced", Left{w.Key, w.Least, w.Wanted})}[w.Least < w.After.Low]
 		})
-		how = strings.TrimPrefix(how+"; or fewer pods are enough (--min "+strings.Join(l.ToSpare.Min, " --min ")+strings.Join(until, "")+")", "; or ")
+		how += "\n  or fewer pods are enough (--min " + strings.Join(l.ToSpare.Min, " --min ") + strings.Join(until, "") + ")"
 	}
-	return how
+	return strings.TrimPrefix(strings.TrimPrefix(how, "\n  or "), "\n  and ")
 }
 
 // fewer are the values of --min with which the cluster can spare the nodes as it is, if each workload keeps a pod.
 func (l *Loss) fewer() (enough []string) {
 	some := !l.Held && l.counts.Missing.High+len(l.Broken)+len(l.Budgets) == 0
 	for _, w := range l.homeless() {
-		enough, some = append(enough, fmt.Sprintf("%s=%d", w.Key, w.least)), some && w.least > 0
+		enough, some = append(enough, fmt.Sprintf("%s=%d", w.Key, w.Least)), some && w.Least > 0
 	}
 	return map[bool][]string{true: enough}[some]
 }

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
@@ -18,11 +20,13 @@ import (
 type Remedy struct {
 	// Up names nodes that are down or cordoned and would take pods.
 	Up []string `json:"up,omitempty"`
-	// Add names lost nodes of which one more, without pods but those that each node has, is enough.
-	Add []string `json:"add,omitempty"`
+	// Planes is how many more control-plane nodes keep a quorum of etcd.
+	Planes int `json:"control_plane_nodes,omitempty"`
 	// Loosen names rules of workloads, and Room who needs how much of it.
 	Loosen []string `json:"loosen,omitempty"`
 	Room   []string `json:"room,omitempty"`
+	// Add names a lost node of which one more, without pods but those that each node has, does instead of Loosen and Room.
+	Add []string `json:"add,omitempty"`
 	// Lower names what disruption budgets require too much of even then.
 	Lower []string `json:"lower,omitempty"`
 	// Min has values of --min, NAMESPACE/NAME=N: with so few pods the cluster can spare the nodes without any of these changes.
@@ -34,11 +38,13 @@ type Remedy struct {
 }
 
 // news is how many changes go beyond nodes that are there already.
-func (m *Remedy) news() int { return len(m.Add) + len(m.Loosen) + len(m.Room) + len(m.Lower) }
+func (m *Remedy) news() int {
+	return m.Planes + len(m.Add) + len(m.Loosen) + len(m.Room) + len(m.Lower)
+}
 
 // after asks about the cluster after a change; with Room, each node has room for any pod.
 func (a *asker) after(m Remedy) *asker {
-	key := fmt.Sprint(m.Up, m.Add, m.loose, m.Room != nil)
+	key := fmt.Sprint(m.Up, m.Planes, m.Add, m.loose, m.Room != nil)
 	if b := a.changed[key]; b != nil {
 		return b
 	}
@@ -80,13 +86,25 @@ func (a *asker) after(m Remedy) *asker {
 	if len(a.changed) > 12 {
 		clear(a.changed)
 	}
-	a.changed[key] = newAsker(cluster.NewSnapshot(all), q, a.r, m, a.w)
+	s := cluster.NewSnapshot(all)
+	a.changed[key] = newAsker(m.world(s).Settled(forecast.Down(s, q.Off), a.s), q, a.r, m)
 	return a.changed[key]
 }
 
-// harm is 0 if the cluster can spare the nodes.
+// world is a cluster in which its rules and room hold.
+func (m *Remedy) world(s *cluster.Snapshot) *place.World {
+	w := place.New(s)
+	w.Loose, w.Roomy = maps.Clone(m.loose), m.Room != nil
+	return w
+}
+
+// harm is 0 if the cluster can spare the nodes. Pods without a node compete with those of their workloads that wait already.
 func (l *Loss) harm() int {
-	return l.counts.Pending.High + l.counts.Missing.High + len(l.Broken) + len(l.Budgets) + map[bool]int{true: 1}[l.Held]
+	waiting := 0
+	for _, w := range l.homeless() {
+		waiting += w.Waiting * min(1, l.counts.Pending.High)
+	}
+	return waiting + l.counts.Pending.High + l.counts.Missing.High + len(l.Broken) + len(l.Budgets) + map[bool]int{true: 1 + l.counts.Stuck.High}[l.Held]
 }
 
 // remedies looks for a change for each of these losses of one sort, the worst first: one that spares another loss, which lacks
@@ -96,20 +114,19 @@ func (a *asker) remedies(ctx context.Context, losses []*Loss) {
 	known, searches := map[string][]Remedy{}, 0
 	for _, l := range losses[:min(len(losses), 10*remediesTried)] {
 		what := fmt.Sprint(a.lack(l), text.Each(l.homeless(), func(w Workload) []string { return w.Rules }), l.counts.Missing, l.Broken, l.Budgets, l.Held)
+		var m Remedy
 		var then *Loss
-		k := slices.IndexFunc(known[what], func(m Remedy) bool {
-			then = a.spared(m, l)
-			return then != nil
-		})
-		if k < 0 {
+		for k := 0; then == nil && k < len(known[what]); k++ {
+			m, then = a.spared(known[what][k], l)
+		}
+		if then == nil {
 			if searches == remediesTried || ctx.Err() != nil {
 				continue
 			}
 			searches++
-			k, known[what] = len(known[what]), append(known[what], a.remedy(l))
-			then = a.play(known[what][k], l)
+			m = a.remedy(l)
+			then, known[what] = a.play(m, l), append(known[what], m)
 		}
-		m := known[what][k]
 		m.Min = l.fewer()
 		if len(m.Up)+m.news()+len(m.Min) > 0 {
 			m.Still = then.waiting()
@@ -118,22 +135,28 @@ func (a *asker) remedies(ctx context.Context, losses []*Loss) {
 	}
 }
 
-// spared forecasts a loss after a change that spares another one; nil if it does not spare this one, with as much room.
-func (a *asker) spared(m Remedy, l *Loss) *Loss {
+// spared forecasts a loss after a change that spares another one, as far as it helps here; nil if it does not spare this one, with as much room.
+func (a *asker) spared(m Remedy, l *Loss) (Remedy, *Loss) {
 	lost := slices.ContainsFunc(m.Up, func(n string) bool { return slices.Contains(l.Nodes, n) })
 	if lost || len(m.Up)+m.news() == 0 || m.Room != nil && !slices.Equal(m.Room, a.lack(l)) {
-		return nil
+		return m, nil
 	}
 	x := a.play(m, l)
 	if x.harm() != len(x.Budgets) || !slices.Equal(x.Budgets, m.Lower) {
-		return nil
+		return m, nil
 	}
-	return x
+	if a.play(Remedy{Up: m.Up, Planes: m.Planes, Add: m.Add}, l).TooMuch() {
+		m.Add = nil
+	}
+	return m, x
 }
 
-// play forecasts a loss after a change, which may be none.
+// play forecasts a loss after a change, which may be none; one more node only if it is the change.
 func (a *asker) play(m Remedy, l *Loss) *Loss {
-	if len(m.Up)+len(m.Add)+len(m.loose)+len(m.Room) == 0 {
+	if m.news() > m.Planes+len(m.Add) {
+		m.Add = nil
+	}
+	if len(m.Up)+m.Planes+len(m.Add)+len(m.loose)+len(m.Room) == 0 {
 		return l
 	}
 	x := &Loss{Sort: l.Sort, Name: l.Name, Nodes: l.Nodes}
@@ -173,11 +196,8 @@ func (a *asker) lack(l *Loss) (out []string) {
 // remedy finds a change after which the cluster can spare the nodes of a loss, by a forecast for the changed cluster: first
 // with the nodes that are there already, then by rules, and by room for the pods that need it besides.
 func (a *asker) remedy(l *Loss) (m Remedy) {
-	x := l
 	m.Up = slices.DeleteFunc(slices.Concat(a.down, a.r.out()[2]), func(n string) bool { return slices.Contains(l.Nodes, n) })
-	if len(m.Up) > 0 {
-		x = a.play(m, l)
-	}
+	x := a.play(m, l)
 	if x.harm() >= l.harm() {
 		m.Up, x = nil, l
 	}
@@ -187,7 +207,9 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 			m, x = less, with
 		}
 	}
-	up, single := m.Up, l.Sort == Node || l.Sort == Pair
+	m.Planes = x.planes
+	x = a.play(m, l)
+	with, single := m, l.Sort == Node || l.Sort == Pair
 	m.loose = map[cluster.Key][]string{}
 	for x.TooMuch() {
 		if x.harm() == len(x.Budgets) {
@@ -209,9 +231,13 @@ func (a *asker) remedy(l *Loss) (m Remedy) {
 		}
 		x = a.play(m, l)
 	}
-	for _, name := range l.Nodes { // another node is the lesser change than rules
-		if with := (Remedy{Up: up, Add: []string{name}}); single && l.TooMuch() && (len(m.loose) > 0 || x.TooMuch()) && !a.play(with, l).TooMuch() {
-			return with
+	for _, name := range slices.Backward(l.Nodes) { // another node does instead of rules
+		with.Add = []string{name}
+		if single && (len(m.loose) > 0 || x.TooMuch()) && !a.play(with, l).TooMuch() {
+			if len(m.loose) == 0 {
+				m = with
+			}
+			m.Add = with.Add
 		}
 	}
 	m.Loosen = text.Each(slices.SortedFunc(maps.Keys(m.loose), cluster.Key.Compare), func(key cluster.Key) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/cluster/place"
+	"lightsout/internal/text"
 )
 
 // tiny has equal nodes, named by single letters, with 4 CPUs each.
@@ -60,9 +64,9 @@ func loss(t *testing.T, r *Report, name string) *Loss {
 
 // A zone takes its nodes of the control plane with it: without half of them, nobody replaces pods.
 func TestAZoneLosesItsNodesOfTheControlPlane(t *testing.T) {
-	for planes, tt := range map[string]struct{ off, why string }{
-		"": {}, "a": {"", "without the only control-plane node nobody replaces pods; "}, "ade": {},
-		"adf": {"d", "without 2 of 3 control-plane nodes etcd has no quorum: nobody replaces pods; "}, "d": {off: "d"},
+	for planes, tt := range map[string]struct{ off, why, how string }{
+		"": {how: "room for 1"}, "a": {"", "without 1 of 1 control-plane node etcd has no quorum: nobody replaces pods; ", "2 more control-plane nodes and room for 1"}, "ade": {how: "room for 1"},
+		"adf": {"d", "without 2 of 3 control-plane nodes etcd has no quorum: nobody replaces pods; ", "bring back d and room for 1"}, "d": {off: "d", how: "room for 1"},
 	} {
 		c := tiny("abcdef")
 		for i, n := range c.Nodes {
@@ -75,10 +79,10 @@ func TestAZoneLosesItsNodesOfTheControlPlane(t *testing.T) {
 		put(c, "ReplicaSet", "web", "b", cpus("3"))
 		put(c, "ReplicaSet", "db", "c", cpus("3"))
 		r := make_(t, cluster.NewSnapshot(*c), Options{Off: strings.Fields(tt.off)})
-		if got := line(t, r, "1"); !strings.HasPrefix(got, "zone 1 (2 nodes) | 1 | "+tt.why+"d/web: 0 of 1 left, 1 ") {
+		if got := line(t, r, "1"); !strings.HasPrefix(got, "zone 1 (2 nodes) | no | 1 | "+tt.why+"d/web: 0 of 1 left, 1 ") {
 			t.Errorf("control plane %q: %s\nwant %s", planes, got, tt.why)
 		}
-		if got := headline(r); !strings.Contains(got, "Can't spare: ") || strings.Contains(got, "zone 1: room for") != (tt.why == "") || r.Unmet("zone") == "" {
+		if got := headline(r); !strings.Contains(got, "Can't spare: ") || !strings.Contains(got, "zone 1: "+tt.how) || r.Unmet("zone") == "" {
 			t.Errorf("control plane %q: %s", planes, got)
 		}
 	}
@@ -117,14 +121,14 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		add  func(c *cluster.Contents)
 		row  string
 	}{
-		"a StatefulSet":       {"StatefulSet", nil, "a | 1 | d/x: 0 of 1 left, 1 waits for its node"},
-		"no owner":            {"", nil, "a | 1 | d/x: 0 of 1 left, 1 is not replaced: no controller owns it"},
-		"a custom controller": {"StrimziPodSet", nil, "a | 1 | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
+		"a StatefulSet":       {"StatefulSet", nil, "a | partial | 1 | d/x: 0 of 1 left, 1 waits for its node"},
+		"no owner":            {"", nil, "a | partial | 1 | d/x: 0 of 1 left, 1 is not replaced: no controller owns it"},
+		"a custom controller": {"StrimziPodSet", nil, "a | partial | 1 | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
 		"a Job that fails": {"Job", func(c *cluster.Contents) {
 			put(c, "Job", "x", "a", cpus("1"))
 			c.Objects = []*cluster.Object{{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: "x"}, Value: &batchv1.Job{Spec: batchv1.JobSpec{BackoffLimit: &none}}}}
-		}, "a | 2 | d/x: 0 of 2 left, its Job exceeds its backoffLimit: 2 pods end with it"},
-		"a pod that is never evicted": {"ReplicaSet", func(c *cluster.Contents) { c.Pods[0].UnreachableFor = -1 }, "a | 1 | d/x: 0 of 1 left, 1 waits for its node"},
+		}, "a | partial | 2 | d/x: 0 of 2 left, its Job exceeds its backoffLimit: 2 pods end with it"},
+		"a pod that is never evicted": {"ReplicaSet", func(c *cluster.Contents) { c.Pods[0].UnreachableFor = -1 }, "a | partial | 1 | d/x: 0 of 1 left, 1 waits for its node"},
 	} {
 		c := tiny("abc")
 		put(c, tt.kind, "x", "a", cpus("1"))
@@ -214,8 +218,8 @@ func TestARemedyForManyWorkloadsIsShort(t *testing.T) {
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{})
 	for most, want := range map[int]string{
-		remediesMost:  "loosen the node affinity or selector of d/web0, d/web1, d/web2 and 7 more workloads (room alone does not help), and room for 1 more pod of d/web1 (5 cpu), 1 more pod of d/web3 (5 cpu), 1 more pod of d/web5 (5 cpu) and 2 more workloads",
-		remediesTried: "d/web7, d/web8 and d/web9 (room alone does not help), and room for",
+		remediesMost:  "loosen the node affinity or selector of d/web0, d/web1, d/web2 and 7 more workloads (room on the nodes left does not help)\n  and room for 1 more pod of d/web1 (5 cpu), 1 more pod of d/web3 (5 cpu), 1 more pod of d/web5 (5 cpu) and 2 more workloads",
+		remediesTried: "d/web7, d/web8 and d/web9 (room on the nodes left does not help)\n  and room for",
 	} {
 		if got := strings.Join(r.Headline(most), "\n"); !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
@@ -275,13 +279,13 @@ func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
 	if got, want := headline(r), "Can spare, one at a time: any node; rack 1. Can't spare: rack 0. No change was found that spares rack 0"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | zone rule: 3 of 5 nodes") || !strings.HasSuffix(got, "; d/web: 0 of 3 left, 3 wait for their node") {
+	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | no | 3 | zone rule: 3 of 5 nodes") || !strings.HasSuffix(got, "; d/web: 0 of 3 left, 3 wait for their node") {
 		t.Error(got)
 	}
 	c = tiny("ab")
 	put(c, "ReplicaSet", "web", "a", cpus("1"))
 	r = make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := headline(r), "Can spare, one at a time: any node. Can't spare: pair a + b. To spare pair a + b: one more node like a"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
+	if got, want := headline(r), "Can spare, one at a time: any node. Can't spare: pair a + b. To spare pair a + b: one more node like a (in its zone, with its labels and size)"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -304,7 +308,7 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 		"To spare, one at a time, b and c: uncordon d. To spare, one at a time, pairs b + d and c + d: bring back a. To spare pair b + c: bring back a and uncordon d"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	for name, want := range map[string]string{"b": "b | 1 | ", "d": "d"} {
+	for name, want := range map[string]string{"b": "b | no | 1 | ", "d": "d | yes"} {
 		if got := line(t, r, name); !strings.HasPrefix(got, want) || strings.Contains(got, "db") {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -381,6 +385,12 @@ func TestAMachineThatIsOffIsDownAlready(t *testing.T) {
 // A remedy is played through: a loosened rule may need room besides, also for pods that others preempt then, or may not help.
 func TestARemedyIsPlayedThrough(t *testing.T) {
 	high := int32(1000)
+	cordoned := func(c *cluster.Contents) {
+		c.Nodes[1].Unschedulable, c.Pods, c.Deployments = true, nil, []*cluster.Deployment{{Key: cluster.Key{Namespace: "d", Name: "x"}, Replicas: 4, Available: 2}}
+		for _, node := range []string{"a", "c", "", ""} {
+			put(c, "ReplicaSet", "x", node, cpus("3")).Ready = node > ""
+		}
+	}
 	apart := func(app, cpu string) *corev1.PodSpec {
 		spec := cpus(cpu)
 		spec.Priority = &high
@@ -393,18 +403,20 @@ func TestARemedyIsPlayedThrough(t *testing.T) {
 		cpu    string
 		want   string
 	}{
-		"a rule":          {nil, "1", "loosen the pod anti-affinity of d/web (room alone does not help)"},
-		"a rule and room": {nil, "3", "loosen the pod anti-affinity of d/web (room alone does not help) and room for 1 more pod of d/web (3 cpu)"},
+		"a rule":          {nil, "1", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)"},
+		"a rule and room": {nil, "3", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  and room for 1 more pod of d/web (3 cpu)"},
 		"room for the weaker": {func(c *cluster.Contents) {
 			put(c, "ReplicaSet", "batch", "b", cpus("2"))
 			put(c, "ReplicaSet", "log", "c", cpus("2"))
-		}, "1500m", "loosen the pod anti-affinity of d/web (room alone does not help) and room for 1 more pod of d/"},
+		}, "1500m", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  and room for 1 more pod of d/"},
 		"another's rule": {func(c *cluster.Contents) {
 			put(c, "DaemonSet", "rival", "b", apart("web", "0"))
 			put(c, "DaemonSet", "rival", "c", apart("web", "0"))
 		}, "1", "fewer pods are enough"},
-		"a rule of pods with other labels": {func(c *cluster.Contents) { c.Pods[1].Labels += ",zone=1" }, "1", "loosen the pod anti-affinity of d/web (room alone does not help)"},
-		"one more node, for a node":        {nil, "1", "one more node like a"},
+		"a rule of pods with other labels":       {func(c *cluster.Contents) { c.Pods[1].Labels += ",zone=1" }, "1", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)"},
+		"a rule, or one more node":               {nil, "1", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  or, instead of looser rules, one more node like a (in its zone, with its labels and size)\n"},
+		"a node that is there spares room":       {cordoned, "", "uncordon b\n  and room for 2 more pods of d/x (3 cpu each)"},
+		"a pod that waits counts in the minimum": {cordoned, "", "uncordon b"},
 		"workloads that compete": {func(c *cluster.Contents) {
 			c.Pods = nil
 			put(c, "ReplicaSet", "web", "a", cpus("2"))
@@ -437,9 +449,13 @@ func TestARemedyIsPlayedThrough(t *testing.T) {
 		if tt.others != nil {
 			tt.others(c)
 		}
-		r := make_(t, cluster.NewSnapshot(*c), Options{By: []string{"rack"}})
+		q := Options{By: []string{"rack"}}
+		if tt.want == "uncordon b" {
+			q.Min = map[cluster.Key]int{{Namespace: "d", Name: "x"}: 2}
+		}
+		r := make_(t, cluster.NewSnapshot(*c), q)
 		name := "1" // a rack, as another node may do for a node
-		if strings.HasPrefix(tt.want, "one more") {
+		if strings.Contains(tt.want, "one more") {
 			name = "a"
 		}
 		got, _, _ := strings.Cut(r.remedy(loss(t, r, name), remediesMost), "; or ")
@@ -481,5 +497,52 @@ func TestLossesThatLackTheSameShareASearch(t *testing.T) {
 	want := "69 nodes go without an effect: n1, n2, n3, "
 	if notes := r.Notes(); len(r.Rows()) != 1 || !strings.HasPrefix(notes[0], want) || !strings.HasSuffix(notes[0], ", n68, n69.") {
 		t.Errorf("%d rows, %q\nwant %s…", len(r.Rows()), notes, want)
+	}
+}
+
+// Nodes that are there already do what a change promises: the survey of the cluster after it can spare the nodes, and no other workloads lack
+// pods. Pods that waited have nodes then, also for a minimum.
+func TestTheSurveyAfterAChangeKeepsItsPromise(t *testing.T) {
+	kept := 0
+	for seed := range uint64(8) {
+		dice, c, min := rand.New(rand.NewPCG(seed, 1)), tiny("abcdef"), map[cluster.Key]int{}
+		for i, n := range c.Nodes {
+			n.Unschedulable, n.Zone = i > 3 && dice.IntN(2) == 0, fmt.Sprintf("/%d", i%3)
+			n.Ready = map[bool]cluster.Tri{true: cluster.TriTrue, false: cluster.TriUnknown}[i != 3 || dice.IntN(2) == 0]
+		}
+		for set := range 4 {
+			d := &cluster.Deployment{Key: cluster.Key{Namespace: "d", Name: fmt.Sprint(set)}, Replicas: 3}
+			for spec := cpus(fmt.Sprint(1 + dice.IntN(3))); d.Total < 3; d.Total++ {
+				node := strings.TrimSpace([]string{" ", "a", "b", "c", "d", "e"}[dice.IntN(6)])
+				p := put(c, []string{"ReplicaSet", "StatefulSet"}[set/3], d.Name, node, spec)
+				p.Ready = node > ""
+				d.Available += map[bool]int{true: 1}[p.Ready]
+			}
+			c.Deployments, min[d.Key] = append(c.Deployments, d), 1
+		}
+		s := cluster.NewSnapshot(*c)
+		r := make_(t, s, Options{Pairs: true, Min: min})
+		for i := range r.Losses {
+			l, m := &r.Losses[i], r.Losses[i].ToSpare
+			if m == nil || len(m.Up) == 0 || m.news() > 0 {
+				continue
+			}
+			all := s.Contents()
+			all.Nodes = text.Each(all.Nodes, func(n *cluster.Node) *cluster.Node {
+				x := *n
+				if slices.Contains(m.Up, n.Name) {
+					x.Ready, x.Unschedulable = cluster.TriTrue, false
+				}
+				return &x
+			})
+			after := cluster.NewSnapshot(all)
+			then := loss(t, make_(t, place.New(after).Settled(forecast.Down(after, nil), s), Options{Pairs: true, Min: min}), l.Name)
+			if kept++; then.TooMuch() || !slices.Equal(then.waiting(), m.Still) {
+				t.Errorf("seed %d, %s: %s\nthen %s: %s", seed, l.Title(), r.remedy(l, 9), then.Why(), then.waiting())
+			}
+		}
+	}
+	if kept < 10 {
+		t.Errorf("only %d changes of nodes", kept)
 	}
 }

@@ -85,6 +85,7 @@ type Loss struct {
 
 	// counts are the pods above without those of workloads that keep their stated minimum.
 	counts place.Losses
+	planes int // how many more control-plane nodes keep a quorum
 }
 
 // Workload is a workload that does not recover fully.
@@ -94,8 +95,8 @@ type Workload struct {
 	Slots int `json:"slots,omitempty"`
 	// Min is how many pods are enough, as stated; nil: nobody did.
 	Min *int `json:"min,omitempty"`
-
-	least int // what it keeps at any time
+	// Least is what it keeps at any time, also until pods are replaced.
+	Least int `json:"least"`
 }
 
 // Left is what a deployment has left of the pods that it wants.
@@ -127,17 +128,21 @@ func (l *Loss) Partial() bool {
 	return !l.TooMuch() && (l.counts.Stuck.High > 0 || l.counts.Orphans.High > 0 || l.counts.Over.High > 0)
 }
 
-// MarshalJSON adds whether the cluster can spare the nodes: yes, no, or partial.
+// Spare is whether the cluster can spare the nodes: yes, no, or partial.
+func (l *Loss) Spare() string {
+	if l.TooMuch() {
+		return "no"
+	}
+	return map[bool]string{true: "partial", false: "yes"}[l.Partial()]
+}
+
+// MarshalJSON adds Spare.
 func (l *Loss) MarshalJSON() ([]byte, error) {
 	type plain Loss
-	spare := map[bool]string{true: "partial", false: "yes"}[l.Partial()]
-	if l.TooMuch() {
-		spare = "no"
-	}
 	return json.Marshal(struct {
 		Spare string `json:"spare"`
 		*plain
-	}{spare, (*plain)(l)})
+	}{l.Spare(), (*plain)(l)})
 }
 
 // Report is the result of a survey.
@@ -196,7 +201,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	var wg sync.WaitGroup
 	for k := range found {
 		wg.Go(func() {
-			a := newAsker(s, q, r, Remedy{}, nil)
+			a := newAsker(s, q, r, Remedy{})
 			found[k] = a
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if i < lone { // the largest, which are the last, first

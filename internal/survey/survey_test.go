@@ -64,7 +64,10 @@ func make_(t *testing.T, s *cluster.Snapshot, q Options) *Report {
 	return r
 }
 
-func headline(r *Report) string { return strings.Join(r.Headline(3), ". ") }
+// headline has the facts of each change in one line.
+func headline(r *Report) string {
+	return strings.NewReplacer(".   and ", " and ", ".   ", "; ").Replace(strings.Join(r.Headline(3), ". "))
+}
 
 // A deployment with all pods on one node is gone until the control plane replaces them; a minimum counts until then, a budget does not.
 func TestTheSurveyNamesWhatIsAwayUntilReplaced(t *testing.T) {
@@ -88,7 +91,7 @@ func TestTheSurveyNamesWhatIsAwayUntilReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Can spare, one at a time: any node (for b and c, default/alone 0/1 and default/crowded 0/3 until replaced)\n",
-		"\nb        until replaced: default/crowded 0/3\n"} {
+		"\nb        yes    until replaced: default/crowded 0/3\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)
 		}
@@ -123,9 +126,9 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 		"secret-node-3 + secret-node-4, secret-node-3 + secret-node-5 and secret-node-4 + secret-node-5. Can't spare: " + not +
 		". To spare, one at a time, secret-node-0 and secret-node-1; 8 of 15 pairs: room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)" +
 		". To spare pair secret-node-0 + secret-node-1: room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
-		". To spare rack secret-1: loosen the pod anti-affinity of secret-space/secret-web (room alone does not help); or fewer pods are enough (--min secret-space/secret-web=3)" +
-		". To spare rack secret-0: loosen the pod anti-affinity of secret-space/secret-web (room alone does not help) and room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
-		". To spare, one at a time, zones a and b: loosen the pod anti-affinity of secret-space/secret-web (room alone does not help) and room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
+		". To spare rack secret-1: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help); or fewer pods are enough (--min secret-space/secret-web=3)" +
+		". To spare rack secret-0: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
+		". To spare, one at a time, zones a and b: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
 		"or fewer pods are enough (--min secret-space/secret-model=2 --min secret-space/secret-web=3)"
 	if got := headline(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
@@ -151,7 +154,7 @@ func TestNodesAreLostTogether(t *testing.T) {
 	s := cluster.NewSnapshot(c)
 	for set, want := range map[string][2]string{
 		"secret-node-0 secret-node-1 secret-node-2": {"secret-0", "Can spare: nothing. Can't spare: secret-node-0 + secret-node-1 + secret-node-2. To spare secret-node-0 + secret-node-1 + secret-node-2: " +
-			"loosen the pod anti-affinity of secret-space/secret-web (room alone does not help) and room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)"},
+			"loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)"},
 		"secret-node-2 secret-node-3": {"secret-node-2 + secret-node-3", "Can spare: secret-node-2 + secret-node-3"},
 		"secret-node-0": {"secret-node-0", "Can spare: nothing. Can't spare: secret-node-0. To spare secret-node-0: room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
 			"or fewer pods are enough (--min secret-space/secret-model=1; secret-space/secret-model 1/3 until replaced)"},
@@ -269,12 +272,12 @@ func TestABrokenBudget(t *testing.T) {
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "secret-web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 4, DesiredHealthy: 3}}}}
 	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
-	if l := r.Of(Node)[5]; l.TooMuch() || l.Cells()[7] != "secret-space/secret-web: 3 of 4 left, 1 waits for its node" {
+	if l := r.Of(Node)[5]; l.TooMuch() || l.Cells()[8] != "secret-space/secret-web: 3 of 4 left, 1 waits for its node" {
 		t.Errorf("one pod of four away: %+v", l)
 	}
 	for _, l := range r.Of(Pair) {
 		const why = "secret-space/secret-web: 2 healthy, the budget requires 3; secret-space/secret-web: 2 of 4 left, 2 wait for their node"
-		if slices.Equal(l.Nodes, []string{"secret-node-4", "secret-node-5"}) && l.Why() == why && l.Cells()[6] == "1" {
+		if slices.Equal(l.Nodes, []string{"secret-node-4", "secret-node-5"}) && l.Why() == why && l.Cells()[7] == "1" {
 			return
 		}
 	}
@@ -435,7 +438,7 @@ func TestTheTableOfLongNamesFitsATerminal(t *testing.T) {
 			t.Errorf("%d cells: %s", n, line)
 		}
 	}
-	if !strings.HasPrefix(lines[3], "worker-0001.") || !strings.Contains(lines[3], "example.internal  1        1            1      1             1          1") {
+	if !strings.HasPrefix(lines[3], "worker-0001.") || !strings.Contains(lines[3], "example.internal  no     1        1            1      1             1          1") {
 		t.Errorf("%q", lines[3])
 	}
 }

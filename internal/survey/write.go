@@ -34,9 +34,9 @@ func (r *Report) Write(w io.Writer, format string, width int) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(struct {
-			Headline string `json:"headline"`
+			Headline []string `json:"headline"`
 			*Report
-		}{strings.Join(r.Headline(remediesTried), ". "), r})
+		}{r.Headline(remediesTried), r})
 	case HTML:
 		return page.Execute(w, r)
 	}
@@ -45,7 +45,7 @@ func (r *Report) Write(w io.Writer, format string, width int) error {
 }
 
 // columns are the headers of the printed table.
-var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "WHY"}
+var columns = []string{"WITHOUT", "SPARE", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "WHY"}
 
 // Cells returns the cells of a loss, below Columns. The names of a file may be anything: none harms a terminal.
 func (l *Loss) Cells() []string {
@@ -55,7 +55,7 @@ func (l *Loss) Cells() []string {
 	}
 	dash := func(s string) string { return cmp.Or(map[string]string{"0": "-"}[s], s) }
 	return []string{
-		text.Cells(name), dash(l.Pending.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()),
+		text.Cells(name), l.Spare(), dash(l.Pending.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()),
 		dash(l.Preempted.String()), dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), text.Cells(l.Why()),
 	}
 }
@@ -74,6 +74,9 @@ func (l *Loss) reasons() []string {
 	why := slices.Concat(map[bool][]string{true: {l.Rule}}[l.Held], l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
 		left := fmt.Sprintf("%s: %v of %d left%s%s, ", w.Key, w.After, w.Wanted, w.Already(), map[bool]string{true: " (enough)"}[w.enough()])
+		if w.Least < w.After.Low {
+			left += fmt.Sprintf("%d until replaced, ", w.Least)
+		}
 		if w.Slots > 0 {
 			slots := place.Range{Low: w.After.Low * w.Slots, High: w.After.High * w.Slots}
 			left += fmt.Sprintf("capacity %v of %d, ", slots, w.Wanted*w.Slots)
@@ -81,8 +84,11 @@ func (l *Loss) reasons() []string {
 		why = append(why, left+w.away())
 	}
 	why = append(why, text.Each(l.Victims, place.Victim.String)...)
-	if len(l.Until) > 0 {
-		why = append(why, "until replaced: "+strings.Join(text.Each(l.Until, Left.String), ", "))
+	passing := slices.DeleteFunc(slices.Clone(l.Until), func(u Left) bool {
+		return slices.ContainsFunc(l.Workloads, func(w Workload) bool { return w.Key == u.Key })
+	})
+	if len(passing) > 0 {
+		why = append(why, "until replaced: "+strings.Join(text.Each(passing, Left.String), ", "))
 	}
 	if l.Rule != "" && !l.Held {
 		why = append(why, l.Rule)
@@ -98,22 +104,15 @@ func (w *Workload) away() string {
 	case w.Missing.High > 0:
 		return fmt.Sprintf("a quota keeps %v from being created", w.Missing)
 	case len(w.Attached) > 0:
-		return counted(w.Stuck, "waits for its volume: ", "wait for their volumes: ") + forecast.Attached(w.Attached)
+		return w.Stuck.Count("waits for its volume: ", "wait for their volumes: ") + forecast.Attached(w.Attached)
 	case w.Stuck.High > 0:
-		return counted(w.Stuck, "waits for its node", "wait for their node")
+		return w.Stuck.Count("waits for its node", "wait for their node")
 	case w.Over.High > 0:
-		return "its Job exceeds its backoffLimit: " + counted(w.Over, "pod ends", "pods end") + " with it"
+		return "its Job exceeds its backoffLimit: " + w.Over.Count("pod ends", "pods end") + " with it"
 	case w.Kind == "":
-		return counted(w.Orphans, "is not replaced: no controller owns it", "are not replaced: no controller owns them")
+		return w.Orphans.Count("is not replaced: no controller owns it", "are not replaced: no controller owns them")
 	}
-	return "lightsout cannot tell whether its " + w.Kind + " replaces " + counted(w.Orphans, "pod", "pods")
-}
-
-func counted(n place.Range, one, many string) string {
-	if n.Low == 1 && n.High == 1 {
-		return "1 " + one
-	}
-	return n.String() + " " + many
+	return "lightsout cannot tell whether its " + w.Kind + " replaces " + w.Orphans.Count("pod", "pods")
 }
 
 // Lines are those of the table, for width cells.
@@ -208,7 +207,7 @@ func (r *Report) Notes() (out []string) {
 		out = append(out, fmt.Sprintf("%s %s as down already (not Ready, or off or going off by lightsout): each line counts the room that %s pods need.", text.List(r.Down), text.Noun(len(r.Down), "counts", "count"), text.Noun(len(r.Down), "its", "their")))
 	}
 	if r.DownPending.High > 0 {
-		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", counted(r.DownPending, "of these pods gets", "of these pods get")))
+		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", r.DownPending.Count("of these pods gets", "of these pods get")))
 	}
 	rows := r.Rows()
 	without := text.Each(slices.DeleteFunc(r.Of(Node), func(l *Loss) bool { return slices.Contains(rows, l) }), (*Loss).Title)

@@ -42,10 +42,10 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key, served func(*clust
 // forecastFirst works out the first forecast of the replacements.
 func (v *service) forecastFirst(t *Tracker) {
 	v.room, v.full = "", false
-	f := forecast.Outage(t.snapshot, t.down(), t.off, t.zero)
-	if h := f.Hits(); h.Unread != "" {
+	h := forecast.Outage(t.snapshot, t.down(), t.off, t.zero).Hits()
+	if w := h.Place.Of(t.deployment); h.Unread != "" {
 		v.room = h.Unread
-	} else if n := f.Homeless(t.deployment); n.High > 0 {
+	} else if n := w.Homeless(); n.High > 0 {
 		v.room, v.full = forecast.NoNode(n)+" until the nodes return", n.Low > 0
 	} else if !slices.ContainsFunc(t.down(), func(name string) bool { return t.nodes[name].graceful > 0 }) {
 		v.room = h.Delayed(t.deployment)
