@@ -71,7 +71,6 @@ var events = resource{"v1", "events", "Event"}
 // Description is everything that the API server reports about one object at the time of
 // the request. Its texts are safe for a terminal. Immutable.
 type Description struct {
-	Ref Ref
 	// Owner is the object that controls it, where that can be described; the
 	// zero Ref if there is none.
 	Owner      Ref
@@ -161,7 +160,7 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	if err = cmp.Or(json.Unmarshal(raw[0], &o), err); err != nil {
 		return nil, sentence(fmt.Sprintf("%s can't be read: lightsout cannot parse the answer", ref), err)
 	}
-	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Containers: containersOf(&o), YAML: lines}
+	d := &Description{Owner: ownerOf(&o, ref), Containers: containersOf(&o), YAML: lines}
 	d.Conditions = text.Each(o.Status.Conditions, func(c metav1.Condition) Condition {
 		return Condition{harmless(c.Type), harmless(string(c.Status)), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)}
 	})

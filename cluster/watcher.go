@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,7 +45,6 @@ type Watcher struct {
 
 	snapshot atomic.Pointer[Snapshot]
 	changed  chan struct{}
-	ran      atomic.Bool
 }
 
 // NewWatcher makes a Watcher that follows through c; nothing is sent before Run.
@@ -78,9 +76,6 @@ func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 // reconnects for ever, and says in Snapshot.Link and Snapshot.Access what is
 // wrong. It may be called once; the second call returns an error.
 func (w *Watcher) Run(ctx context.Context) error {
-	if w.ran.Swap(true) {
-		return errors.New("this Watcher has been run already; make a new one")
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { w.keepLink(ctx) })

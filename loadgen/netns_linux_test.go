@@ -221,7 +221,7 @@ func TestDeadHost(t *testing.T) {
 					t.Errorf("%d on kept connections", len(reused))
 				}
 				check("sent into the void", reused, func(r Record) time.Time { return r.Sent }, 0, aliveBound, ClassPeerDead)
-				check("connecting", fresh, func(r Record) time.Time { return r.Dial }, 0, defaultConnect, ClassConnectTimeout, ClassUnreachable)
+				check("connecting", fresh, func(r Record) time.Time { return r.Dial }, 0, 3*time.Second, ClassConnectTimeout, ClassUnreachable)
 
 				// The machine comes back: new requests are served again.
 				h.cut(false)

@@ -153,12 +153,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Defaults of Options and Timeouts.
+// Defaults of Options.
 const (
-	defaultConnect     = 3 * time.Second
-	defaultTotalHTTP   = 30 * time.Second
-	defaultTotalChat   = 30 * time.Minute
-	defaultStall       = 10 * time.Second
 	DefaultMaxInFlight = 4096
 	DefaultWindowLimit = 180
 )
@@ -167,7 +163,7 @@ const (
 // switched off become 0.
 func (o Options) withDefaults() (Options, error) {
 	o.Target.Profile, o.Target.Protocol = cmp.Or(o.Target.Profile, HTTP), cmp.Or(o.Target.Protocol, HTTP1)
-	total, known := map[Profile]time.Duration{HTTP: defaultTotalHTTP, Chat: defaultTotalChat}[o.Target.Profile]
+	total, known := map[Profile]time.Duration{HTTP: 30 * time.Second, Chat: 30 * time.Minute}[o.Target.Profile]
 	switch {
 	case !known:
 		return o, fmt.Errorf("load: unknown profile %q: use %q or %q", o.Target.Profile, HTTP, Chat)
@@ -176,11 +172,11 @@ func (o Options) withDefaults() (Options, error) {
 	case o.MaxInFlight < 0 || o.WindowLimit < 0:
 		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
 	}
-	orDefault(&o.Timeouts.Connect, defaultConnect)
+	orDefault(&o.Timeouts.Connect, 3*time.Second)
 	orDefault(&o.Timeouts.FirstByte, 0)
 	orDefault(&o.Timeouts.Idle, 0)
 	orDefault(&o.Timeouts.Total, total)
-	orDefault(&o.Timeouts.Stall, defaultStall)
+	orDefault(&o.Timeouts.Stall, 10*time.Second)
 	o.MaxInFlight, o.WindowLimit = cmp.Or(o.MaxInFlight, DefaultMaxInFlight), cmp.Or(o.WindowLimit, DefaultWindowLimit)
 	if o.Now == nil {
 		o.Now = time.Now

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"lightsout/internal/text"
-	"lightsout/power/internal/permit"
 )
 
 // unreadLimit is the number of consecutive polls, failed or unanswered, after which a
@@ -103,7 +102,7 @@ func (o *operation) send(ctx context.Context) (Fate, error) {
 	defer end()
 	var sent time.Time
 	if o.action != ActionOn {
-		ctx = permit.With(ctx, func(ctx context.Context) error {
+		ctx = Permit(ctx, func(ctx context.Context) error {
 			sent = time.Time{}
 			err := o.maySend(ctx)
 			if err == nil {
@@ -152,7 +151,7 @@ func (o *operation) sameBoot(ctx context.Context) error {
 
 // slowly reports a wait of the operation unless done is called soon.
 func (o *operation) slowly(text string) (done func()) {
-	p := Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: text}
+	p := Progress{Action: o.action, Node: o.binding.Node.Name, Stage: StageWaiting, Text: text}
 	return slowly(func() { o.tell(p) })
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"lightsout/internal/clock"
 	"lightsout/internal/text"
-	"lightsout/power/internal/permit"
 )
 
 // judgedFor is how long a judgement counts. After it a machine waits for its lock, its
@@ -59,7 +58,18 @@ func (j *judgement) fresh(ctx context.Context) error {
 // driver must send nothing and return that error unchanged. For powering on BeforeSend
 // only checks ctx.
 func BeforeSend(ctx context.Context) error {
-	return permit.Asked(ctx)
+	if asked, ok := ctx.Value(permitKey{}).(func(context.Context) error); ok {
+		return asked(ctx)
+	}
+	return ctx.Err()
+}
+
+type permitKey struct{}
+
+// Permit returns a context with which BeforeSend returns what asked does: nil while lightsout may send the request.
+// asked gets the context of BeforeSend.
+func Permit(ctx context.Context, asked func(context.Context) error) context.Context {
+	return context.WithValue(ctx, permitKey{}, asked)
 }
 
 // judgeAgain judges an answered question once more: it reads the machines of the

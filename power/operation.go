@@ -93,7 +93,7 @@ type operation struct {
 
 func (o *operation) say(stage Stage, format string, args ...any) {
 	o.tell(Progress{
-		Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine,
+		Action: o.action, Node: o.binding.Node.Name,
 		Stage: stage, Reading: o.last, WasOff: o.wasOff, Text: Clean(fmt.Sprintf(format, args...)),
 	})
 }

@@ -260,10 +260,8 @@ func (s Stage) Active() bool {
 
 // Progress is one step of an operation on one machine, reported as it happens.
 type Progress struct {
-	Op      string // the operation's id in the journal
 	Action  Action
 	Node    string
-	Machine Machine
 	Stage   Stage
 	Reading Reading
 	// WasOff is when the machine was proven off last, in this operation; zero

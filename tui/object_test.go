@@ -20,7 +20,7 @@ var lostPod = cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: llm
 func looked(look view.Inspect) func() *view.Frame {
 	return func() *view.Frame {
 		f := mdxOutage()
-		o := &cluster.Description{Ref: look.Of,
+		o := &cluster.Description{
 			Conditions: []cluster.Condition{
 				{Type: "PodScheduled", Status: "True", Since: t0.Add(-time.Hour)},
 				{Type: "Ready", Status: "False", Reason: "NodeNotReady", Since: t0.Add(81 * time.Second)},

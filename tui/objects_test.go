@@ -78,7 +78,7 @@ func TestAKindIsListed(t *testing.T) {
 // withYAML is calm with the API server's answer about an object.
 func withYAML(ref cluster.Ref, lines ...string) *view.Frame {
 	f := calm()
-	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: ref}, Object: &cluster.Description{Ref: ref, YAML: lines}}
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: ref}, Object: &cluster.Description{YAML: lines}}
 	return f
 }
 

@@ -21,10 +21,8 @@ type around struct {
 // Scopes returns the names that are known; of namespaces none where the account
 // may not list them.
 func (a around) Scopes(ctx context.Context) view.Scopes {
-	var p view.Scopes
-	p.Contexts = cluster.Contexts(a.config.Kubeconfig)
-	p.Namespaces, _ = a.api.Namespaces(ctx)
-	return p
+	namespaces, _ := a.api.Namespaces(ctx)
+	return view.Scopes{Contexts: cluster.Contexts(a.config.Kubeconfig), Namespaces: namespaces}
 }
 
 // Check returns the reason why the screen cannot show a scope.

@@ -12,9 +12,7 @@ import (
 // no notice.
 func (c *checkup) recording(ctx context.Context) {
 	set := recorderSettings(c.config, config.Recorder{})
-	deployment := c.config.Load.Deployment
 	c.config.Load = probed(c.config, set)
-	c.config.Load.Deployment = deployment
 	c.load(ctx)
 	c.add("records", c.folder("without it the recorder ends at once"))
 	c.hooks(ctx, set)

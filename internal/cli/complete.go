@@ -13,14 +13,11 @@ import (
 	"lightsout/internal/trial/plan"
 )
 
-// completer returns the words that may follow at the cursor; the shell leaves out those that do not fit.
-type completer = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
-
 // completeWait bounds how long the shell waits for the cluster.
 const completeWait = 3 * time.Second
 
 // completeFlag has the values of a flag completed.
-func completeFlag(cmd *cobra.Command, flag string, c completer) {
+func completeFlag(cmd *cobra.Command, flag string, c cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, c); err != nil {
 		panic(err) // there is no such flag
 	}

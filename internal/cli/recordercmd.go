@@ -164,7 +164,7 @@ func recorderSettings(cfg *config.Config, f config.Recorder) config.Recorder {
 func probed(cfg *config.Config, set config.Recorder) config.Load {
 	l := cfg.Load
 	if set.URL != "" {
-		l = config.Load{Target: loadgen.Target{URL: set.URL, Host: l.Host}, CAFile: l.CAFile, ViaBastion: l.ViaBastion}
+		l = config.Load{Target: loadgen.Target{URL: set.URL, Host: l.Host}, CAFile: l.CAFile, ViaBastion: l.ViaBastion, Deployment: l.Deployment}
 	}
 	return l
 }

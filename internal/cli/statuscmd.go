@@ -141,10 +141,9 @@ func readMachines(ctx context.Context, cfg *config.Config, o options, w way, s *
 		}
 	}
 	read.missing = m.missing
-	if m.fleet == nil {
-		return read, nil
+	if m.fleet != nil {
+		read.poll(ctx, m.fleet)
 	}
-	read.poll(ctx, m.fleet)
 	return read, nil
 }
 

@@ -50,7 +50,7 @@ var imports = map[string]string{
 	"cluster/forecast": "cluster cluster/place internal/text",
 	"cluster/place":    "cluster",
 	"loadgen":          "internal/clock internal/text",
-	"power":            "power/internal/permit internal/clock internal/outage internal/text",
+	"power":            "internal/clock internal/outage internal/text",
 	"power/driver":     "power/driver/* power/ssh",
 	"power/driver/*":   "power power/internal/* internal/text",
 	"power/ssh":        "power power/internal/* internal/text",

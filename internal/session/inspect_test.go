@@ -28,7 +28,7 @@ func (s *shelf) Describe(_ context.Context, ref cluster.Ref) (*cluster.Descripti
 	if ref != shelved {
 		return nil, errors.New(ref.String() + " is not on the shelf")
 	}
-	return &cluster.Description{Ref: ref, Containers: []cluster.Container{{Name: "setup", Init: true}, {Name: "llama"}, {Name: "queue-proxy"}}}, nil
+	return &cluster.Description{Containers: []cluster.Container{{Name: "setup", Init: true}, {Name: "llama"}, {Name: "queue-proxy"}}}, nil
 }
 
 func (s *shelf) List(_ context.Context, kind string, namespaces []string) (*cluster.Listing, error) {
@@ -168,5 +168,5 @@ func TestTheSessionSurveysTheCluster(t *testing.T) {
 type anyShelf struct{ shelf }
 
 func (*anyShelf) Describe(_ context.Context, ref cluster.Ref) (*cluster.Description, error) {
-	return &cluster.Description{Ref: ref, Containers: []cluster.Container{{Name: "nginx"}}}, nil
+	return &cluster.Description{Containers: []cluster.Container{{Name: "nginx"}}}, nil
 }

@@ -28,7 +28,7 @@ func summarize(r *run) *record.Summary {
 	for _, l := range r.loads {
 		addLoad(r, sum, l)
 	}
-	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
+	sum.Ledger.Balanced = sum.Ledger.Adds() && !slices.ContainsFunc(r.loads, func(l *loadRun) bool { return !r.t.opt.Load.Result(l.number).Totals.Balanced() })
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.NodeOf(n.name, n.machine, sum.Phases, n.on))
 		sum.AddStanding(n.name, r.s.Standing(n.name), r.s.Machine(n.name).Reading)
@@ -67,10 +67,4 @@ func addLoad(r *run, sum *record.Summary, l *loadRun) {
 		PeakServed: served, PeakQueued: result.PeakQueued, PeakStreaming: l.peak.streaming, Basis: string(basis),
 		FailedAfterDetection: requests.FailedAfterDetection(sum.Outages),
 	}, requests.Counts(r.open[l.number]), requests.Window)
-}
-
-// balanced reports whether the counts of every load add up to the number of requests
-// that the generator has scheduled for it.
-func balanced(r *run, ledger *record.Ledger) bool {
-	return ledger.Adds() && !slices.ContainsFunc(r.loads, func(l *loadRun) bool { return !r.t.opt.Load.Result(l.number).Totals.Balanced() })
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"lightsout/power"
-	"lightsout/power/internal/permit"
 )
 
 func (s *subject) abilities() {
@@ -154,7 +153,7 @@ func (s *subject) endedContext() {
 // vetoed: a driver that does not ask would send what the last judgement forbids.
 func (s *subject) vetoed() {
 	m, veto := s.machine(), errors.New("the last worker")
-	ctx := permit.With(s.Context(), func(context.Context) error { return veto })
+	ctx := power.Permit(s.Context(), func(context.Context) error { return veto })
 	for _, a := range s.able() {
 		if err := s.unmoved(ctx, a, m); !errors.Is(err, veto) {
 			s.Errorf("%s: %v, want the error of power.BeforeSend", a, err)

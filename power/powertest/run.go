@@ -109,8 +109,6 @@ func (s *subject) do(ctx context.Context, a power.Action, m power.Machine) error
 	return err
 }
 
-var actions = []power.Action{power.ActionOn, power.ActionShutdown, power.ActionOff}
-
 // wanted is the state that an action is for, and the one before.
 func wanted(a power.Action) (after, before power.State) {
 	if a == power.ActionOn {
@@ -132,7 +130,7 @@ func (s *subject) unmoved(ctx context.Context, a power.Action, m power.Machine) 
 
 // able are the actions that the driver can do.
 func (s *subject) able() []power.Action {
-	return slices.DeleteFunc(slices.Clone(actions), func(a power.Action) bool { return !s.w.Can.Can(a) })
+	return slices.DeleteFunc([]power.Action{power.ActionOn, power.ActionShutdown, power.ActionOff}, func(a power.Action) bool { return !s.w.Can.Can(a) })
 }
 
 // await waits until the machine is in a state, in truth and by the driver's word.

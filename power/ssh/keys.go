@@ -21,10 +21,6 @@ type SecretQuestion struct {
 	Prompt string
 	// File is the key file that needs the passphrase; empty for a password.
 	File string
-	// Host is user@host, for a password.
-	Host string
-	// Try counts from 1; more than that means that the last answer was wrong.
-	Try int
 }
 
 // passphraseTries is how often the client asks for a passphrase, like ssh's
@@ -96,7 +92,7 @@ func (k *keyring) unlock(ctx context.Context, files []string) (any bool) {
 		pem, _ := text.ReadFile(file)
 		_, open := k.opened.Load(file) // while we waited for our turn
 		for try := 1; !open && try <= passphraseTries; try++ {
-			answer, err := k.answer(ctx, file, SecretQuestion{Prompt: "Passphrase for the key " + file, File: file, Try: try})
+			answer, err := k.answer(ctx, file, SecretQuestion{Prompt: "Passphrase for the key " + file, File: file})
 			if err != nil {
 				break
 			}

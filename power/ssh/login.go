@@ -168,7 +168,7 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 	}
 	defer func() { _ = q.conn.SetDeadline(time.Now().Add(c.opt.ConnectTimeout)) }()
 	q.tries++
-	answer, err := c.keys.inTurn(q.ctx, passwordOf(q.host), SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
+	answer, err := c.keys.inTurn(q.ctx, passwordOf(q.host), SecretQuestion{Prompt: prompt})
 	q.refused = err != nil
 	return answer, err
 }

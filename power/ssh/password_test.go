@@ -47,7 +47,7 @@ func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
 			if err := run(); err != nil {
 				t.Fatalf("%v\n%s", err, s.log)
 			}
-			if len(asked) != 2 || asked[1].Try != 2 || asked[0].Host != w.user+"@"+s.addr || !strings.Contains(asked[0].Prompt, asked[0].Host) || asked[0].File != "" {
+			if len(asked) != 2 || !strings.Contains(asked[0].Prompt, w.user+"@"+s.addr) || asked[0].File != "" {
 				t.Errorf("asked %+v", asked)
 			}
 			if err := run(); err != nil || len(asked) != 3 {

@@ -11,7 +11,6 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 
 	"lightsout/power"
-	"lightsout/power/internal/permit"
 	"lightsout/power/internal/program"
 )
 
@@ -112,7 +111,7 @@ func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 	}
 	if j.probe != nil {
 		// Its own sending needs no permission.
-		r, err := runOn(permit.With(ctx, context.Context.Err), client, h.String(), *j.probe)
+		r, err := runOn(power.Permit(ctx, context.Context.Err), client, h.String(), *j.probe)
 		if err == nil {
 			err = j.probe.judge(r)
 		}

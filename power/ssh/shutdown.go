@@ -136,7 +136,7 @@ func (d *Driver) Switch(ctx context.Context, _ power.Action, m power.Machine) er
 		if err != nil {
 			return err
 		}
-		password, err = d.client.keys.inTurn(ctx, "", SecretQuestion{Prompt: fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title()), Host: h.String(), Try: 1})
+		password, err = d.client.keys.inTurn(ctx, "", SecretQuestion{Prompt: fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title())})
 		if err != nil {
 			return &power.RefusedError{Why: fmt.Sprintf("%s was not shut down: sudo asks for a password, and none was given", m.Title())}
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"lightsout/internal/config/yamlfile"
 	"lightsout/internal/text"
 )
 
@@ -57,7 +58,7 @@ func (c *checker) nameSteps() {
 			continue
 		}
 		if first, ok := taken[s.Name]; ok {
-			c.wrong(s.Line, "there are two steps named %s; the first is on line %d", quote(s.Name), first)
+			c.wrong(s.Line, "there are two steps named %s; the first is on line %d", yamlfile.Quote(s.Name), first)
 		}
 		taken[s.Name] = s.Line
 	}
@@ -110,7 +111,7 @@ func (c *checker) known(kinds ...Kind) bool {
 
 // wrong adds a fault with its line.
 func (c *checker) wrong(line int, format string, args ...any) {
-	c.add(errorAt(line, format, args...))
+	c.add(yamlfile.ErrorAt(line, format, args...))
 }
 
 // loadState is a load step that has begun; stopped: a step has stopped it.
@@ -134,7 +135,7 @@ func (c *checker) expectation(e Expectation) error {
 	case m.of == "deployment":
 		return c.p.ofThis(e.Line, e.Subject)
 	case m.of == "node" && c.known(Off) && e.Subject != "" && !slices.Contains(c.switched(), e.Subject):
-		return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)
+		return yamlfile.ErrorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func (p *Plan) ofThis(line int, deployment string) error {
 		return nil
 	}
 	if p.Deployment == "" {
-		return errorAt(line, "a trial has one deployment: add deployment: %s at the top of the plan", deployment)
+		return yamlfile.ErrorAt(line, "a trial has one deployment: add deployment: %s at the top of the plan", deployment)
 	}
-	return errorAt(line, "the plan's deployment is %s; lightsout does not observe %s", p.Deployment, deployment)
+	return yamlfile.ErrorAt(line, "the plan's deployment is %s; lightsout does not observe %s", p.Deployment, deployment)
 }

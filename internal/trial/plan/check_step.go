@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"lightsout/internal/config/yamlfile"
 	"lightsout/internal/text"
 	"lightsout/loadgen"
 )
@@ -70,7 +71,7 @@ func (c *checker) load(s *Step) {
 	if a.Spec.Shape != loadgen.Burst {
 		// The generator runs one hold or rate at a time.
 		if c.steady != "" && !c.loads[c.steady].stopped {
-			c.wrong(s.Line, "%s of line %d may still be sending here, and only one hold or rate can at a time: stop it before", quote(c.steady), c.loads[c.steady].line)
+			c.wrong(s.Line, "%s of line %d may still be sending here, and only one hold or rate can at a time: stop it before", yamlfile.Quote(c.steady), c.loads[c.steady].line)
 		}
 		c.steady = ""
 		if a.Background {
@@ -93,7 +94,7 @@ func (c *checker) stop(s *Step) {
 	case !ok:
 		c.add(c.noLoad(s.Line, name))
 	case !l.background:
-		c.wrong(s.Line, "%s has ended before this step: only a load with background: true can be stopped", quote(name))
+		c.wrong(s.Line, "%s has ended before this step: only a load with background: true can be stopped", yamlfile.Quote(name))
 	default:
 		l.stopped = true
 	}
@@ -102,7 +103,7 @@ func (c *checker) stop(s *Step) {
 // noLoad is the error that no load step of that name begins before this line.
 func (c *checker) noLoad(line int, name string) error {
 	begun := slices.Sorted(maps.Keys(c.loads))
-	return errorAt(line, "no load named %s begins before this line; loads that do: %s", quote(name), cmp.Or(shorten(and(text.Each(begun, quote)), 300), "none"))
+	return yamlfile.ErrorAt(line, "no load named %s begins before this line; loads that do: %s", yamlfile.Quote(name), cmp.Or(yamlfile.Shorten(text.List(text.Each(begun, yamlfile.Quote)), 300), "none"))
 }
 
 func (c *checker) wait(s *Step) {

@@ -22,7 +22,7 @@ var planName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 // decode reads the fields, and returns all that is wrong with them.
 func (p *Plan) decode(root *yaml.Node) (faults []error) {
 	if root.Kind != yaml.MappingNode {
-		return []error{errorAt(root.Line, "a plan begins with fields like name: and steps:, not with %s", is(root))}
+		return []error{yamlfile.ErrorAt(root.Line, "a plan begins with fields like name: and steps:, not with %s", yamlfile.Is(root))}
 	}
 	note := func(err error) { faults = append(faults, yamlfile.Single(err)...) }
 	g, faults := yamlfile.Open(root, "a plan", "name", "about", "deployment", "steps", "expect")
@@ -31,7 +31,7 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 		folded := *f.Value // may be written on several lines
 		folded.Value = strings.Join(strings.Fields(folded.Value), " ")
 		var err error
-		p.About, err = readText(&folded, "about", maxAbout)
+		p.About, err = yamlfile.Text(&folded, "about", maxAbout)
 		note(err)
 	}
 	if f, ok := g["deployment"]; ok {
@@ -53,11 +53,11 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 func (p *Plan) decodeName(root *yaml.Node, g yamlfile.Group) (err error) {
 	f, ok := g["name"]
 	if !ok {
-		return errorAt(root.Line, `the plan has no name: begin it with one like "name: two-of-four"`)
+		return yamlfile.ErrorAt(root.Line, `the plan has no name: begin it with one like "name: two-of-four"`)
 	}
-	p.Name, err = readText(f.Value, "name", 253)
+	p.Name, err = yamlfile.Text(f.Value, "name", 253)
 	if err == nil && !planName.MatchString(p.Name) {
-		err = errorAt(f.Value.Line, "%s can't be a plan's name, which is one word of at most 63 letters, digits, dots, dashes and underscores", quote(p.Name))
+		err = yamlfile.ErrorAt(f.Value.Line, "%s can't be a plan's name, which is one word of at most 63 letters, digits, dots, dashes and underscores", yamlfile.Quote(p.Name))
 	}
 	return err
 }
@@ -66,12 +66,12 @@ func (p *Plan) decodeName(root *yaml.Node, g yamlfile.Group) (err error) {
 // receives their errors; it may be called without one.
 func decodeList[T any](f yamlfile.Field, item string, most int, like string, decode func(*yaml.Node) (T, error), note func(error)) (out []T) {
 	if f.Value.Kind != yaml.SequenceNode {
-		note(errorAt(f.Value.Line, `%s must be a list like "%s", %s`, f.Key.Value, like, isNot(f.Value)))
+		note(yamlfile.ErrorAt(f.Value.Line, `%s must be a list like "%s", %s`, f.Key.Value, like, yamlfile.IsNot(f.Value)))
 		return nil
 	}
 	for i, n := range f.Value.Content {
 		if i == most {
-			note(errorAt(n.Line, "this is %s %d, and a plan has at most %d", item, i+1, most))
+			note(yamlfile.ErrorAt(n.Line, "this is %s %d, and a plan has at most %d", item, i+1, most))
 			break
 		}
 		one, err := decode(n)

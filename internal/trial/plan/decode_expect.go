@@ -16,7 +16,7 @@ import (
 func decodeExpectation(n *yaml.Node) (Expectation, error) {
 	e := Expectation{Line: n.Line}
 	if n.Kind != yaml.MappingNode {
-		return Expectation{}, errorAt(n.Line, `an expectation is written like "- detected: predicted", and this is %s`, is(n))
+		return Expectation{}, yamlfile.ErrorAt(n.Line, `an expectation is written like "- detected: predicted", and this is %s`, yamlfile.Is(n))
 	}
 	words := slices.Sorted(maps.Keys(measures))
 	word, g, err := openOne(n, "an expectation", "measure", words, expectFields, []string{"min", "max"})
@@ -40,14 +40,14 @@ func (e *Expectation) decodeOf(g yamlfile.Group) error {
 		f, given := g[name]
 		switch {
 		case given && of == "":
-			return errorAt(f.Key.Line, "%s is about the whole trial: leave %s out", e.Measure, name)
+			return yamlfile.ErrorAt(f.Key.Line, "%s is about the whole trial: leave %s out", e.Measure, name)
 		case given && name != of:
-			return errorAt(f.Key.Line, "%s is about a %s, not about a %s", e.Measure, of, name)
+			return yamlfile.ErrorAt(f.Key.Line, "%s is about a %s, not about a %s", e.Measure, of, name)
 		case name == of && name == "step" && !given:
-			return errorAt(e.Line, "%s is about one load: add step: with the name of the load step", e.Measure)
+			return yamlfile.ErrorAt(e.Line, "%s is about one load: add step: with the name of the load step", e.Measure)
 		}
 	}
-	step := func(n *yaml.Node, name string) (string, error) { return readText(n, name, maxStepName) }
+	step := func(n *yaml.Node, name string) (string, error) { return yamlfile.Text(n, name, maxStepName) }
 	return cmp.Or(field(g, "step", &e.Step, step), field(g, "node", &e.Subject, decodeName), field(g, "deployment", &e.Subject, decodeDeployment))
 }
 
@@ -56,7 +56,7 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 	if e.Measure == balanced {
 		yes, err := yamlfile.Bool(n, e.Measure)
 		if err == nil && !yes {
-			err = errorAt(n.Line, "%s can only be expected to be true", e.Measure)
+			err = yamlfile.ErrorAt(n.Line, "%s can only be expected to be true", e.Measure)
 		}
 		e.Min, e.Max = new(1.), new(1.)
 		return err
@@ -71,7 +71,7 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 	}
 	switch {
 	case n.Value == "predicted" && !m.foretold:
-		return errorAt(n.Line, "%s has no forecast: give it bounds like %s", e.Measure, like)
+		return yamlfile.ErrorAt(n.Line, "%s has no forecast: give it bounds like %s", e.Measure, like)
 	case n.Value == "predicted":
 		e.Predicted = true
 		return nil
@@ -87,9 +87,9 @@ func (e *Expectation) decodeBounds(n *yaml.Node) error {
 
 // decodeMinMax reads {min: 4, max: 6}.
 func (e *Expectation) decodeMinMax(n *yaml.Node) error {
-	g, err := fields(n, "bounds", "min", "max")
+	g, err := yamlfile.Fields(n, "bounds", "min", "max")
 	if len(g) == 0 && err == nil {
-		return errorAt(n.Line, "these bounds are empty: give min, max or both")
+		return yamlfile.ErrorAt(n.Line, "these bounds are empty: give min, max or both")
 	}
 	what := "a whole number"
 	if e.Phase() != "" {
@@ -98,7 +98,7 @@ func (e *Expectation) decodeMinMax(n *yaml.Node) error {
 	bound := func(n *yaml.Node, _ string) (*float64, error) { return e.bound(n, what) }
 	err = errors.Join(err, field(g, "min", &e.Min, bound), field(g, "max", &e.Max, bound))
 	if err == nil && e.Min != nil && e.Max != nil && *e.Min > *e.Max {
-		err = errorAt(n.Line, "min is more than max here, so %s can never be met", e.Measure)
+		err = yamlfile.ErrorAt(n.Line, "min is more than max here, so %s can never be met", e.Measure)
 	}
 	return err
 }
@@ -118,7 +118,7 @@ func (e *Expectation) bound(n *yaml.Node, wanted string) (*float64, error) {
 	case err != nil:
 		return nil, err
 	case v != math.Trunc(v):
-		return nil, errorAt(n.Line, "%s is a count, so it can't be %s", e.Measure, n.Value)
+		return nil, yamlfile.ErrorAt(n.Line, "%s is a count, so it can't be %s", e.Measure, n.Value)
 	}
 	return &v, nil
 }

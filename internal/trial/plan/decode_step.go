@@ -49,7 +49,7 @@ func kindNames() []string { return text.Each(kinds, func(k kind) string { return
 func decodeStep(n *yaml.Node) (Step, error) {
 	s := Step{Line: n.Line}
 	if n.Kind != yaml.MappingNode {
-		return s, errorAt(n.Line, `a step is written like "- off: [kube-node3]", and this is %s`, is(n))
+		return s, yamlfile.ErrorAt(n.Line, `a step is written like "- off: [kube-node3]", and this is %s`, yamlfile.Is(n))
 	}
 	var inside []string
 	for _, k := range kinds {
@@ -62,9 +62,9 @@ func decodeStep(n *yaml.Node) (Step, error) {
 	}
 	var named, wrong error
 	if f, ok := g["name"]; ok {
-		s.Name, named = readText(f.Value, "the name of a step", maxStepName)
+		s.Name, named = yamlfile.Text(f.Value, "the name of a step", maxStepName)
 		if s.Name == AllLoads {
-			named = errorAt(f.Value.Line, `a step can't be named "all", because "stop: all" stops every load`)
+			named = yamlfile.ErrorAt(f.Value.Line, `a step can't be named "all", because "stop: all" stops every load`)
 		}
 	}
 	s.Action, wrong = s.word.kind().decode(g[word].Value)
@@ -79,31 +79,31 @@ func openOne(n *yaml.Node, what, one string, words, others, inside []string) (wo
 		known := slices.Contains(words, k.Value)
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			return "", nil, errorAt(k.Line, "the name of a field in %s can't be %s", what, is(k))
+			return "", nil, yamlfile.ErrorAt(k.Line, "the name of a field in %s can't be %s", what, yamlfile.Is(k))
 		case known && word != "" && word != k.Value:
-			return "", nil, errorAt(k.Line, `%s can't have both %s and %s: begin the second with a "- " of its own`, what, word, k.Value)
+			return "", nil, yamlfile.ErrorAt(k.Line, `%s can't have both %s and %s: begin the second with a "- " of its own`, what, word, k.Value)
 		case known:
 			word = k.Value
 		case slices.Contains(others, k.Value):
 		case word == "":
 			return "", nil, noWord(k, one, words, others)
 		case slices.Contains(inside, k.Value):
-			return "", nil, errorAt(k.Line, "%s must be in { } behind %s:, or be indented below it", k.Value, word)
+			return "", nil, yamlfile.ErrorAt(k.Line, "%s must be in { } behind %s:, or be indented below it", k.Value, word)
 		}
 	}
 	if word == "" {
-		return "", nil, errorAt(n.Line, "there is no %s here: give it one of %s", one, and(words))
+		return "", nil, yamlfile.ErrorAt(n.Line, "there is no %s here: give it one of %s", one, text.List(words))
 	}
-	g, err = fields(n, what, append([]string{word}, others...)...)
+	g, err = yamlfile.Fields(n, what, append([]string{word}, others...)...)
 	return word, g, err
 }
 
 // noWord returns the error that k is none of the words, called one.
 func noWord(k *yaml.Node, one string, words, others []string) error {
 	if near := yamlfile.Suggest(k.Value, slices.Concat(others, words)); near != "" {
-		return errorAt(k.Line, "there is no %s %s; did you mean %q?", one, quote(k.Value), near)
+		return yamlfile.ErrorAt(k.Line, "there is no %s %s; did you mean %q?", one, yamlfile.Quote(k.Value), near)
 	}
-	return errorAt(k.Line, "there is no %s %s; there are %s", one, quote(k.Value), and(words))
+	return yamlfile.ErrorAt(k.Line, "there is no %s %s; there are %s", one, yamlfile.Quote(k.Value), text.List(words))
 }
 
 // decode reads the value behind the word of a step.
@@ -130,11 +130,11 @@ func (k kind) decodeFields(a *Action, n *yaml.Node) error {
 	case n.Kind != yaml.MappingNode && k.bare != "":
 		return a.decodeField(k.bare, k.bare, n)
 	case n.Kind != yaml.MappingNode:
-		return errorAt(n.Line, "%s must be written like %s, and this is %s", k.name, k.like, is(n))
+		return yamlfile.ErrorAt(n.Line, "%s must be written like %s, and this is %s", k.name, k.like, yamlfile.Is(n))
 	}
-	g, err := fields(n, "this "+string(k.name)+" step", k.fields...)
+	g, err := yamlfile.Fields(n, "this "+string(k.name)+" step", k.fields...)
 	if _, ok := g[k.bare]; k.must && !ok && err == nil {
-		err = errorAt(n.Line, "this %s step lacks %s: add %s: %s", k.name, k.bare, k.bare, k.like)
+		err = yamlfile.ErrorAt(n.Line, "this %s step lacks %s: add %s: %s", k.name, k.bare, k.bare, k.like)
 	}
 	for _, name := range k.fields {
 		if f, ok := g[name]; ok {
@@ -158,7 +158,7 @@ func (a *Action) decodeField(field, name string, n *yaml.Node) (err error) {
 	case "pause":
 		a.Pause, err = decodeTime(n, name)
 	case "stop":
-		a.Step, err = readText(n, name, maxStepName)
+		a.Step, err = yamlfile.Text(n, name, maxStepName)
 	case "burst", "hold", "rate":
 		err = a.decodeShape(loadgen.Shape(field), n)
 	case "requests":
@@ -182,13 +182,13 @@ func (a *Action) whole(n *yaml.Node, g yamlfile.Group) error {
 	_, about := g["deployment"]
 	switch {
 	case a.Kind == Wait && about && !a.waiting().ofDeployment:
-		return errorAt(g["deployment"].Key.Line, "%q is about nodes, not about a deployment: leave deployment out", a.For)
+		return yamlfile.ErrorAt(g["deployment"].Key.Line, "%q is about nodes, not about a deployment: leave deployment out", a.For)
 	case a.Kind == Load && a.Spec.Shape == "":
-		return errorAt(n.Line, "this load has no number of requests: give it burst: 16, hold: 16 or rate: 2/s")
+		return yamlfile.ErrorAt(n.Line, "this load has no number of requests: give it burst: 16, hold: 16 or rate: 2/s")
 	case a.Spec.Shape == loadgen.Burst && a.Spec.Requests > 0:
-		return errorAt(g["requests"].Key.Line, "a burst sends its requests at once and is done: leave requests out")
+		return yamlfile.ErrorAt(g["requests"].Key.Line, "a burst sends its requests at once and is done: leave requests out")
 	case a.Spec.Shape == loadgen.Burst && a.Spec.For > 0:
-		return errorAt(g["for"].Key.Line, "a burst sends its requests at once and is done: leave for out")
+		return yamlfile.ErrorAt(g["for"].Key.Line, "a burst sends its requests at once and is done: leave for out")
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (a *Action) whole(n *yaml.Node, g yamlfile.Group) error {
 // decodeShape reads the one shape that a load has.
 func (a *Action) decodeShape(shape loadgen.Shape, n *yaml.Node) (err error) {
 	if a.Spec.Shape != "" {
-		return errorAt(n.Line, "a load has one shape, and this one has both %s and %s", a.Spec.Shape, shape)
+		return yamlfile.ErrorAt(n.Line, "a load has one shape, and this one has both %s and %s", a.Spec.Shape, shape)
 	}
 	a.Spec.Shape = shape
 	switch shape {
@@ -220,10 +220,10 @@ const (
 func decodeRate(n *yaml.Node) (float64, error) {
 	v, err := loadgen.ParseRate(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode {
-		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s or 30/m, %s", yamlfile.IsNot(n))
+		return 0, yamlfile.ErrorAt(n.Line, "rate must be requests a second, written like 2/s or 30/m, %s", yamlfile.IsNot(n))
 	}
 	if v < minRate || v > maxRate {
-		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", minRate, maxRate, shorten(n.Value, 40))
+		return 0, yamlfile.ErrorAt(n.Line, "rate must be from %g to %d requests a second, not %s", minRate, maxRate, yamlfile.Shorten(n.Value, 40))
 	}
 	return v, nil
 }
@@ -231,7 +231,7 @@ func decodeRate(n *yaml.Node) (float64, error) {
 func decodeHow(n *yaml.Node) (power.Action, error) {
 	how, ok := map[string]power.Action{"shutdown": power.ActionShutdown, "plug": power.ActionOff}[n.Value]
 	if !ok {
-		return "", errorAt(n.Line, "how must be shutdown (asks the guest) or plug (cuts the power), %s", isNot(n))
+		return "", yamlfile.ErrorAt(n.Line, "how must be shutdown (asks the guest) or plug (cuts the power), %s", yamlfile.IsNot(n))
 	}
 	return how, nil
 }
@@ -239,14 +239,14 @@ func decodeHow(n *yaml.Node) (power.Action, error) {
 // decodeFor reads the condition of a wait step; it also accepts endpoints_out.
 func decodeFor(n *yaml.Node, name string) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		return "", yamlfile.Unwanted(n, name, "one of "+and(WaitFor()))
+		return "", yamlfile.Unwanted(n, name, "one of "+text.List(WaitFor()))
 	}
 	word := strings.Join(strings.Fields(yamlfile.Plain(n.Value)), " ")
 	if slices.Contains(WaitFor(), word) {
 		return word, nil
 	}
 	if _, err := time.ParseDuration(n.Value); err == nil {
-		return "", errorAt(n.Line, "wait waits for a condition; to wait for a time write pause: %s", shorten(n.Value, 40))
+		return "", yamlfile.ErrorAt(n.Line, "wait waits for a condition; to wait for a time write pause: %s", yamlfile.Shorten(n.Value, 40))
 	}
-	return "", errorAt(n.Line, "wait has no condition %s; %s", quote(n.Value), yamlfile.Hint(word, WaitFor()))
+	return "", yamlfile.ErrorAt(n.Line, "wait has no condition %s; %s", yamlfile.Quote(n.Value), yamlfile.Hint(word, WaitFor()))
 }

@@ -43,7 +43,7 @@ func Text(name string) ([]byte, error) {
 	}
 	text, err = os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\.`) {
-		return nil, fmt.Errorf("there is no plan %s, neither built in nor as a file; %s", quote(name), yamlfile.Hint(name, Builtin()))
+		return nil, fmt.Errorf("there is no plan %s, neither built in nor as a file; %s", yamlfile.Quote(name), yamlfile.Hint(name, Builtin()))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the plan can't be read: %w", err)

@@ -79,7 +79,7 @@ func (p *Plan) CheckNames(kind string, there []string) error {
 	look := func(line int, names ...string) {
 		for _, name := range names {
 			if err == nil && name != "" && !slices.Contains(there, name) {
-				err = errorAt(line, "%s", Missing(kind, name, there))
+				err = yamlfile.ErrorAt(line, "%s", Missing(kind, name, there))
 			}
 		}
 	}
@@ -102,12 +102,12 @@ func (p *Plan) CheckNames(kind string, there []string) error {
 // It lists the existing names, namespace/name for namespaced kinds.
 func Missing(kind, name string, there []string) string {
 	const most = 6
-	said := fmt.Sprintf("the cluster has no %s %s", kind, quote(name))
+	said := fmt.Sprintf("the cluster has no %s %s", kind, yamlfile.Quote(name))
 	switch near := yamlfile.Suggest(name, there); {
 	case near != "":
-		said += "; did you mean " + quote(near) + "?"
+		said += "; did you mean " + yamlfile.Quote(near) + "?"
 	case len(there) > 0 && len(there) <= most:
-		said += "; it has " + and(text.Each(there, quote))
+		said += "; it has " + text.List(text.Each(there, yamlfile.Quote))
 	}
 	return said
 }

@@ -9,23 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lightsout/internal/config/yamlfile"
-	"lightsout/internal/text"
 )
 
 // Error is an error in a plan, with its line.
 type Error = yamlfile.Error
-
-// The words of the reader below, as the files of this package use them.
-var (
-	errorAt  = yamlfile.ErrorAt
-	fields   = yamlfile.Fields
-	readText = yamlfile.Text
-	is       = yamlfile.Is
-	isNot    = yamlfile.IsNot
-	quote    = yamlfile.Quote
-	shorten  = yamlfile.Shorten
-	and      = text.List
-)
 
 // field reads the field of that name into v, and leaves v unchanged if there is none.
 func field[T any](g yamlfile.Group, name string, v *T, read func(n *yaml.Node, name string) (T, error)) (err error) {
@@ -43,9 +30,9 @@ func decodeTime(n *yaml.Node, name string) (time.Duration, error) {
 var nodeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 func decodeName(n *yaml.Node, name string) (string, error) {
-	s, err := readText(n, name, 253)
+	s, err := yamlfile.Text(n, name, 253)
 	if err == nil && !nodeName.MatchString(s) {
-		err = errorAt(n.Line, "%s can't be the name of a node: those have small letters, digits, dashes and dots only", quote(s))
+		err = yamlfile.ErrorAt(n.Line, "%s can't be the name of a node: those have small letters, digits, dashes and dots only", yamlfile.Quote(s))
 	}
 	return s, err
 }
@@ -57,10 +44,10 @@ func decodeNames(n *yaml.Node, name string) ([]string, error) {
 		return []string{s}, err
 	}
 	if n.Kind != yaml.SequenceNode {
-		return nil, errorAt(n.Line, "%s must be a list of nodes like [kube-node3, kube-node4], %s", name, isNot(n))
+		return nil, yamlfile.ErrorAt(n.Line, "%s must be a list of nodes like [kube-node3, kube-node4], %s", name, yamlfile.IsNot(n))
 	}
 	if len(n.Content) == 0 {
-		return nil, errorAt(n.Line, "%s names no node", name)
+		return nil, yamlfile.ErrorAt(n.Line, "%s names no node", name)
 	}
 	var out []string
 	var faults []error
@@ -68,7 +55,7 @@ func decodeNames(n *yaml.Node, name string) ([]string, error) {
 	for _, c := range n.Content {
 		s, err := decodeName(c, "the name of a node")
 		if err == nil && seen[s] {
-			err = errorAt(c.Line, "%s is named twice in the same list", s)
+			err = yamlfile.ErrorAt(c.Line, "%s is named twice in the same list", s)
 		}
 		seen[s] = true
 		out, faults = append(out, s), append(faults, err)
@@ -77,13 +64,13 @@ func decodeNames(n *yaml.Node, name string) ([]string, error) {
 }
 
 func decodeDeployment(n *yaml.Node, name string) (string, error) {
-	s, err := readText(n, name, 317)
+	s, err := yamlfile.Text(n, name, 317)
 	if err != nil {
 		return "", err
 	}
 	namespace, name, ok := strings.Cut(s, "/")
 	if !ok || !nodeName.MatchString(namespace) || !nodeName.MatchString(name) || strings.Contains(namespace, ".") {
-		return "", errorAt(n.Line, "a deployment is written namespace/name, like default/nginx, not %s", quote(s))
+		return "", yamlfile.ErrorAt(n.Line, "a deployment is written namespace/name, like default/nginx, not %s", yamlfile.Quote(s))
 	}
 	return s, nil
 }

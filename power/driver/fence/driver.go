@@ -258,5 +258,3 @@ func (d *Driver) run(ctx context.Context, action string, params map[string]strin
 	return program.Run(ctx, program.Program{Argv: []string{d.path()}, Stdin: stdin.String(), Secrets: secrets,
 		Advice: "; install the fence agent, or correct power.fence.agent"})
 }
-
-var _ power.Preflighter = (*Driver)(nil)

@@ -19,6 +19,8 @@ import (
 	"lightsout/power/powertest"
 )
 
+var _ power.Preflighter = (*Driver)(nil)
+
 func TestMain(m *testing.M) {
 	testenv.SideBySide(6) // they mostly wait
 	goleak.VerifyTestMain(m)

@@ -230,5 +230,3 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		return &power.UnconfirmedError{Why: err.Error()}
 	})
 }
-
-var _ power.Preflighter = (*Driver)(nil)

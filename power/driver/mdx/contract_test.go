@@ -9,6 +9,8 @@ import (
 	"lightsout/power/powertest"
 )
 
+var _ power.BulkDriver = (*Driver)(nil)
+
 func TestContract(t *testing.T) {
 	powertest.Run(t, func(t *testing.T) *powertest.World {
 		p := newPortal(t, append(fourVMs(), &portalVM{uuid: "uuid-5", name: "twin", status: "PowerON"}, &portalVM{uuid: "uuid-6", name: "twin", status: "PowerON"})...)

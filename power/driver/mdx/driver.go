@@ -231,5 +231,3 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	return d.rest.Switched(err)
 }
-
-var _ power.BulkDriver = (*Driver)(nil)

@@ -261,5 +261,3 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	return nil
 }
-
-var _ power.BulkDriver = (*Driver)(nil)

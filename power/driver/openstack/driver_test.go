@@ -16,6 +16,8 @@ import (
 	"lightsout/power/powertest"
 )
 
+var _ power.BulkDriver = (*Driver)(nil)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {

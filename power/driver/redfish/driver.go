@@ -262,5 +262,3 @@ func path(address string) string {
 	}
 	return u.EscapedPath()
 }
-
-var _ power.Preflighter = (*Driver)(nil)

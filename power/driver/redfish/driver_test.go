@@ -20,6 +20,8 @@ import (
 	"lightsout/power/powertest"
 )
 
+var _ power.Preflighter = (*Driver)(nil)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newWorld(t *testing.T) *powertest.World {

@@ -223,5 +223,3 @@ var (
 		"CLIInvalidOptions", "CLIInvalidUsage", "VagrantfileSyntaxError", "VagrantfileLoadError", "VagrantfileNameError", "ConfigInvalid",
 	}
 )
-
-var _ power.BulkDriver = (*Driver)(nil)

@@ -17,6 +17,8 @@ import (
 	"lightsout/power/powertest"
 )
 
+var _ power.BulkDriver = (*Driver)(nil)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // script speaks as the vagrant command does. Its folder is its world.

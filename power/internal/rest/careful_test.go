@@ -19,7 +19,6 @@ import (
 
 	"lightsout/internal/testenv"
 	"lightsout/power"
-	"lightsout/power/internal/permit"
 )
 
 func TestMain(m *testing.M) {
@@ -80,7 +79,7 @@ func (a *api) took() string {
 }
 
 func (a *api) judged(t *testing.T, verdict error) context.Context {
-	return permit.With(t.Context(), func(context.Context) error {
+	return power.Permit(t.Context(), func(context.Context) error {
 		a.note("judge")
 		return verdict
 	})
@@ -202,7 +201,7 @@ func TestAContextThatEndsWhileLightsoutJudgesSendsNothing(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, kind)
 			ctx, cancel := context.WithCancel(t.Context())
-			ctx = permit.With(ctx, func(context.Context) error {
+			ctx = power.Permit(ctx, func(context.Context) error {
 				a.note("judge")
 				cancel()
 				return nil
@@ -230,7 +229,7 @@ func TestAPOSTWithoutAnAnswerInTimeIsUnconfirmed(t *testing.T) {
 			if err := a.do(t.Context(), "GET", "/slow"); !errors.As(err, &silent) || !strings.Contains(err.Error(), "there was no answer in time") {
 				t.Errorf("%T %v", err, err)
 			}
-			ctx := permit.With(t.Context(), func(ctx context.Context) error {
+			ctx := power.Permit(t.Context(), func(ctx context.Context) error {
 				select {
 				case <-ctx.Done():
 				case <-time.After(3 * time.Second / 2):
