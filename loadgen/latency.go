@@ -46,7 +46,6 @@ type histogram struct {
 	h     *hdrhistogram.Histogram
 	max   time.Duration
 	shown Quantiles
-	stale bool
 }
 
 // with adds to a histogram that may be nil.
@@ -56,7 +55,6 @@ func (s *histogram) with(d time.Duration) *histogram {
 	}
 	d = max(d, 0)
 	s.max = max(s.max, d)
-	s.stale = true
 	// The error is for values out of range.
 	_ = s.h.RecordValue(int64(min(max(d, leastLatency), mostLatency) / time.Microsecond))
 	return s
@@ -66,11 +64,10 @@ func (s *histogram) quantiles() Quantiles {
 	if s == nil {
 		return Quantiles{}
 	}
-	if s.stale {
-		s.stale = false
+	if n := int(s.h.TotalCount()); n != s.shown.Count {
 		at := s.h.ValueAtPercentiles([]float64{50, 90, 95, 99})
 		of := func(p float64) time.Duration { return min(time.Duration(at[p])*time.Microsecond, s.max) }
-		s.shown = Quantiles{Count: int(s.h.TotalCount()), P50: of(50), P90: of(90), P95: of(95), P99: of(99), Max: s.max}
+		s.shown = Quantiles{Count: n, P50: of(50), P90: of(90), P95: of(95), P99: of(99), Max: s.max}
 	}
 	return s.shown
 }

@@ -58,7 +58,6 @@ type flight struct {
 	cancel context.CancelFunc
 	conn   net.Conn
 	cause  *failure // why we have ended it ourselves
-	over   bool
 }
 
 // now is the present moment on the request's one clock: the wall time at which
@@ -118,7 +117,7 @@ func (r *flight) wrote(now time.Time) {
 	l := r.client.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.over || r.wait != waitWrite {
+	if !r.End.IsZero() || r.wait != waitWrite {
 		return
 	}
 	r.Sent = now
@@ -137,7 +136,7 @@ func (r *flight) expired() {
 // watch aborts the request if a bound has passed, and else sets the timer for
 // the next one; the lock is held. A timer that fires too early only comes here again.
 func (r *flight) watch(now time.Time) {
-	if r.over || r.cause != nil {
+	if !r.End.IsZero() || r.cause != nil {
 		return
 	}
 	t := &r.client.opts.Timeouts
@@ -192,7 +191,7 @@ func (r *flight) watch(now time.Time) {
 // abort ends the request from outside: its waits return at once. The caller holds the
 // lock.
 func (r *flight) abort(c Class, why string) {
-	if r.over || r.cause != nil {
+	if !r.End.IsZero() || r.cause != nil {
 		return
 	}
 	r.cause = &failure{class: c, text: why}
@@ -262,7 +261,6 @@ func (r *flight) progress() time.Time {
 func (r *flight) finish(c Class, err error) {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
-	r.over = true
 	r.End = r.now()
 	if r.wait == waitRest {
 		r.End = r.since // bytes read after it do not count

@@ -21,7 +21,6 @@ var errSSETooLong = errors.New("the event stream has a line or event that is too
 type sseParser struct {
 	data   []byte // of the event so far, each line followed by LF
 	kind   string // of the event so far; empty: a message
-	seen   bool   // the event has a data field
 	onData func(kind string, data []byte)
 	// onOther gets a line that is not a known field: proxies and some servers write
 	// such lines into a stream when something goes wrong.
@@ -62,7 +61,6 @@ func (p *sseParser) line(line []byte) error {
 			return errSSETooLong
 		}
 		p.data = append(append(p.data, value...), '\n')
-		p.seen = true
 	case "event":
 		p.kind = string(bytes.TrimPrefix(value, []byte(" ")))
 	case "", "id", "retry":
@@ -73,8 +71,8 @@ func (p *sseParser) line(line []byte) error {
 }
 
 func (p *sseParser) dispatch() {
-	if p.seen {
+	if len(p.data) > 0 { // else it has no data field
 		p.onData(p.kind, p.data[:len(p.data)-1])
 	}
-	p.data, p.seen, p.kind = p.data[:0], false, ""
+	p.data, p.kind = p.data[:0], ""
 }
