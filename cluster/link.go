@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -255,6 +254,4 @@ func pauseAfter(err error, n int, least, most time.Duration) time.Duration {
 }
 
 // jitter shortens a pause by up to a quarter, so that many don't go together.
-func jitter(d time.Duration) time.Duration {
-	return d - time.Duration(rand.Int64N(int64(d)/4+1))
-}
+func jitter(d time.Duration) time.Duration { return wait.Jitter(d*3/4, 1.0/3) }

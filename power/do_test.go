@@ -53,7 +53,7 @@ func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
 			if c.want == ProofNone {
 				timeout = 150 * time.Millisecond
 			}
-			f, j := testFleet(t, Config{ShutdownTimeout: timeout}, ssh, api)
+			f, j := testFleet(t, Config{Timeouts: map[Action]time.Duration{ActionShutdown: timeout}}, ssh, api)
 			var got stages
 			err := f.do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), nil, record(&got), nil)
 			state, stage, left := Off, StageDone, "n3 off"

@@ -23,7 +23,7 @@ func binding() []power.Binding {
 }
 
 // quick are deadlines that a test can wait for.
-var quick = power.Config{ShutdownTimeout: 600 * time.Millisecond, OffTimeout: 600 * time.Millisecond, OnTimeout: 5 * time.Second,
+var quick = power.Config{Timeouts: map[power.Action]time.Duration{power.ActionShutdown: 600 * time.Millisecond, power.ActionOff: 600 * time.Millisecond, power.ActionOn: 5 * time.Second},
 	PollInterval: 20 * time.Millisecond, ReadTimeout: 200 * time.Millisecond}
 
 // held gives a journal's entries in short: "intent off", "outcome off failed

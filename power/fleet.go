@@ -58,9 +58,9 @@ type Config struct {
 	// by Watch, everything else) are under way at once with one driver; 10. A request to
 	// power on that takes longer than turnKept does not count.
 	Parallel int
-	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) bound the wait
+	// Timeouts bound, by action (a shutdown 3 min, off 2 min, on 10 min), the wait
 	// for the wanted power state, counted from the request.
-	ShutdownTimeout, OffTimeout, OnTimeout time.Duration
+	Timeouts map[Action]time.Duration
 	// Locks keep other programs on this host from switching at the same time;
 	// nil keeps none.
 	Locks *Locks
@@ -77,22 +77,14 @@ type Config struct {
 func (c *Config) setDefaults() {
 	c.Parallel = cmp.Or(c.Parallel, 10)
 	c.WayBack = cmp.Or(c.WayBack, "lightsout restore")
-	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 3*time.Minute)
-	c.OffTimeout = cmp.Or(c.OffTimeout, 2*time.Minute)
-	c.OnTimeout = cmp.Or(c.OnTimeout, 10*time.Minute)
 	c.PollInterval = cmp.Or(c.PollInterval, 2*time.Second)
 	c.ReadTimeout = min(cmp.Or(c.ReadTimeout, 5*time.Second), 5*time.Second)
 }
 
-func (c *Config) timeout(a Action) time.Duration {
-	switch a {
-	case ActionOn:
-		return c.OnTimeout
-	case ActionOff:
-		return c.OffTimeout
-	}
-	return c.ShutdownTimeout
-}
+// timeouts are those of a Config without others.
+var timeouts = map[Action]time.Duration{ActionShutdown: 3 * time.Minute, ActionOff: 2 * time.Minute, ActionOn: 10 * time.Minute}
+
+func (c *Config) timeout(a Action) time.Duration { return cmp.Or(c.Timeouts[a], timeouts[a]) }
 
 // Fleet is the machines of one cluster. It finds, polls and switches them in parallel.
 // It is safe for concurrent use, and starts no goroutine that outlives the call.

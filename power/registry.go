@@ -48,12 +48,16 @@ type Site struct {
 	Bastion Dial
 	// Secret checks where a secret is kept, and returns a function that reads it each
 	// time, so that a changed secret counts at once; nil if none is configured.
-	Secret func(Secret) (func() (string, error), error)
+	Secret func(Secret) (Source, error)
 	// Nodes holds what DriverSpec.Node made, by node name, where there is anything.
 	Nodes map[string]any
 	// CheckOnly: the driver is built only to see whether it can be. No file is read.
 	CheckOnly bool
 }
+
+// Source gives a secret as it now stands where it is kept. Its errors are one
+// sentence and do not hold the secret.
+type Source = func() (string, error)
 
 // Secret is where a secret is kept: in a file or in an environment variable.
 type Secret struct {

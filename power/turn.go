@@ -12,7 +12,7 @@ import (
 // turnKept is how long a request to power on keeps its turn. Power APIs and commands accept
 // one within seconds: what takes longer hangs, or only waits, and must not keep healthy
 // machines off. So at most ten times as many requests hang at once as have a turn, within
-// OnTimeout's default.
+// the timeout of a power-on.
 const turnKept = 10 * time.Second
 
 // shortTurn is how long a poll keeps its turn: many dead machines must not delay the others of

@@ -58,7 +58,7 @@ func (p *Power) build(k power.DriverSpec, site power.Site) (power.Driver, error)
 
 // drivers checks the files and secrets of the power drivers and of the load.
 func (c *Config) drivers(wrong fault) {
-	site := power.Site{Secret: func(s power.Secret) (func() (string, error), error) {
+	site := power.Site{Secret: func(s power.Secret) (power.Source, error) {
 		read, err := secretSource(s)
 		if err == nil && read != nil {
 			_, err := read()

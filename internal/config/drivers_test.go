@@ -137,7 +137,7 @@ power:
 	var said strings.Builder
 	s := power.Switcher{Fleet: fleet, Cluster: workers{"kube-node3", "kube-node4", "kube-node5"}}
 	do := func(a power.Action, nodes ...string) error {
-		report := func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) }
+		report := func(p power.Progress) { fmt.Fprintln(&said, p.Text) }
 		return s.Switch(ctx, power.Request{Action: a, Nodes: nodes, Report: report}, typist{})
 	}
 	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {

@@ -52,7 +52,7 @@ func (p *Power) check(wrong fault) {
 		wrong.of("power", p.checkNamed(n))
 	}
 	// What the drivers themselves make of the section and of each node; files are not read yet.
-	site := power.Site{CheckOnly: true, Secret: func(s power.Secret) (func() (string, error), error) {
+	site := power.Site{CheckOnly: true, Secret: func(s power.Secret) (power.Source, error) {
 		_, err := secretSource(s)
 		wrong.of("power", err)
 		return func() (string, error) { return "", err }, nil

@@ -74,6 +74,6 @@ func (r Recorder) check(wrong fault) {
 }
 
 // Source returns a function that reads the webhook's address; nil if there is none.
-func (w Webhook) Source() (func() (string, error), error) {
+func (w Webhook) Source() (power.Source, error) {
 	return secretSource(power.Secret{Field: "recorder.webhook.url", Name: "the webhook's address", File: w.URLFile, Env: w.URLEnv})
 }

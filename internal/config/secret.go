@@ -12,7 +12,7 @@ import (
 
 // secretSource checks where a secret is kept, and returns a function that reads it each
 // time; nil if none is configured. No error contains its value.
-func secretSource(s power.Secret) (func() (string, error), error) {
+func secretSource(s power.Secret) (power.Source, error) {
 	field := s.Field[strings.LastIndexByte(s.Field, '.')+1:]
 	switch {
 	case s.File != "" && s.Env != "":

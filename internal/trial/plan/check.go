@@ -10,7 +10,7 @@ import (
 )
 
 // check finds faults that the grammar permits: steps that cannot be carried out, and
-// expectations that can never be met. Each is an *Error. It names unnamed steps, and
+// expectations that can never be met. Each is an *yamlfile.Error. It names unnamed steps, and
 // omits faults that may follow from an unreadable step.
 func (p *Plan) check() []error {
 	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, loads: map[string]*loadState{}}

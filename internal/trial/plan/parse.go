@@ -22,7 +22,7 @@ const (
 var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at least a name and steps", MaxSize: MaxSize}
 
 // Open reads the built-in plan of that name, or else the file at that path. The error has every fault, each an
-// *Error, in a line with the file.
+// *yamlfile.Error, in a line with the file.
 func Open(name string) (*Plan, error) {
 	text, err := Text(name)
 	if err != nil {
@@ -51,7 +51,7 @@ func Text(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse reads a plan strictly: unknown fields and impossible steps are errors, each an *Error with its
+// Parse reads a plan strictly: unknown fields and impossible steps are errors, each an *yamlfile.Error with its
 // line. It returns all of them by their lines, without those that may follow from others.
 func Parse(text []byte) (*Plan, []error) {
 	p, faults := &Plan{}, []error(nil)
@@ -66,7 +66,7 @@ func Parse(text []byte) (*Plan, []error) {
 	}
 	last := yamlfile.LastLine(text)
 	for _, err := range faults {
-		e := err.(*Error)
+		e := err.(*yamlfile.Error)
 		e.Line = min(e.Line, last) // what is missing at the end of a file has a line after the last one
 	}
 	yamlfile.Sort(faults)

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"lightsout/internal/config/yamlfile"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -71,9 +72,9 @@ func parse(text []byte) (*Plan, error) {
 // checkError checks what holds for every error of Parse.
 func checkError(t testing.TB, text []byte, err error) {
 	t.Helper()
-	var e *Error
+	var e *yamlfile.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("%v is no *Error", err)
+		t.Fatalf("%v is no *yamlfile.Error", err)
 	}
 	if most := bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) + 1; e.Line < 1 || e.Line > most {
 		t.Errorf("line %d of %d: %v", e.Line, most, err)

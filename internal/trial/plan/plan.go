@@ -72,7 +72,7 @@ func (p *Plan) Nodes() []string {
 }
 
 // CheckNames finds the first "node", or "deployment" (namespace/name), that the plan names and the
-// cluster does not have, as an *Error with the line of the step. Nothing may be switched before it has
+// cluster does not have, as an *yamlfile.Error with the line of the step. Nothing may be switched before it has
 // passed.
 func (p *Plan) CheckNames(kind string, there []string) error {
 	var err error

@@ -11,9 +11,6 @@ import (
 	"lightsout/internal/config/yamlfile"
 )
 
-// Error is an error in a plan, with its line.
-type Error = yamlfile.Error
-
 // field reads the field of that name into v, and leaves v unchanged if there is none.
 func field[T any](g yamlfile.Group, name string, v *T, read func(n *yaml.Node, name string) (T, error)) (err error) {
 	if f, ok := g[name]; ok {

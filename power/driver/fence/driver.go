@@ -30,7 +30,6 @@ import (
 	"lightsout/power/internal/fields"
 	"lightsout/power/internal/poll"
 	"lightsout/power/internal/program"
-	"lightsout/power/internal/secret"
 )
 
 // DriverName is the driver's name in configuration files.
@@ -63,7 +62,7 @@ type Options struct {
 	// Kept says where the secrets are kept.
 	Kept map[string]place `json:"secrets"`
 	// Secrets are parameters that nobody is to see.
-	Secrets map[string]secret.Source `json:"-"`
+	Secrets map[string]power.Source `json:"-"`
 	// Nodes holds what differs, by node name.
 	Nodes map[string]Node `json:"-"`
 }
@@ -77,7 +76,7 @@ type place struct {
 // Build makes the driver.
 func (o *Options) Build(site power.Site) (power.Driver, error) {
 	opt := *o
-	opt.Secrets, opt.Nodes = map[string]secret.Source{}, power.NodesOf[Node](site)
+	opt.Secrets, opt.Nodes = map[string]power.Source{}, power.NodesOf[Node](site)
 	for _, name := range slices.Sorted(maps.Keys(o.Kept)) {
 		kept, field := o.Kept[name], "power.fence.secrets."+name
 		if (kept.File == "") == (kept.Env == "") {
@@ -96,7 +95,7 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 // goroutines. Close ends all calls under way.
 type Driver struct {
 	agent   string
-	secrets map[string]secret.Source
+	secrets map[string]power.Source
 	params  map[string]*fields.Template
 	nodes   map[string]Node
 	// perNode holds the parsed Params of nodes.

@@ -15,7 +15,6 @@ import (
 	"lightsout/internal/testenv"
 	"lightsout/power"
 	"lightsout/power/internal/program"
-	"lightsout/power/internal/secret"
 	"lightsout/power/powertest"
 )
 
@@ -77,7 +76,7 @@ func newWorld(t *testing.T, opt Options) world {
 	opt.Agent = filepath.Join(dir, "fence_test")
 	testenv.Script(t, opt.Agent, agentScript)
 	if opt.Secrets == nil {
-		opt.Secrets = map[string]secret.Source{"password": powertest.Secret(password)}
+		opt.Secrets = map[string]power.Source{"password": powertest.Secret(password)}
 	}
 	d, err := New(opt)
 	if err != nil {
@@ -216,7 +215,7 @@ func TestALineBreakNeverReachesTheAgent(t *testing.T) {
 	if err := w.Driver.Switch(t.Context(), power.ActionOn, forged); !errors.As(err, &refused) {
 		t.Errorf("a forged action: %v", err)
 	}
-	two := newWorld(t, Options{Secrets: map[string]secret.Source{"password": powertest.Secret("a\naction=off")}})
+	two := newWorld(t, Options{Secrets: map[string]power.Source{"password": powertest.Secret("a\naction=off")}})
 	if err := two.Driver.Switch(t.Context(), power.ActionOn, power.Machine{ID: "x"}); !errors.As(err, &refused) || two.got() != "" {
 		t.Errorf("a secret of two lines: %v", err)
 	}
@@ -227,13 +226,13 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 	for name, opt := range map[string]Options{
 		"no agent":              {},
 		"a password in params":  {Agent: "a", Params: map[string]string{"password": "x"}},
-		"a secret given twice":  {Agent: "a", Params: map[string]string{"key": "x"}, Secrets: map[string]secret.Source{"key": powertest.Secret("x")}},
+		"a secret given twice":  {Agent: "a", Params: map[string]string{"key": "x"}, Secrets: map[string]power.Source{"key": powertest.Secret("x")}},
 		"the action":            {Agent: "a", Params: map[string]string{"action": "off"}},
 		"several lines":         {Agent: "a", Params: map[string]string{"ip": "1\naction=off"}},
 		"an odd name":           {Agent: "a", Params: map[string]string{"a=b": "x"}},
 		"no template":           {Agent: "a", Params: map[string]string{"ip": "{{.Nod}}"}},
 		"a node's no template":  {Agent: "a", Nodes: map[string]Node{"n": {Params: map[string]string{"ip": "{{"}}}},
-		"the action as secret":  {Agent: "a", Secrets: map[string]secret.Source{"action": powertest.Secret("off")}},
+		"the action as secret":  {Agent: "a", Secrets: map[string]power.Source{"action": powertest.Secret("off")}},
 		"a node's own password": {Agent: "a", Nodes: map[string]Node{"n": {Params: map[string]string{"passwd": "x"}}}},
 	} {
 		if _, err := New(opt); err == nil {

@@ -25,7 +25,6 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
-	"lightsout/power/internal/secret"
 )
 
 // DriverName is the driver's name in configuration files.
@@ -61,10 +60,10 @@ type Options struct {
 	// Nodes holds the controllers, {{.BMC}} in the template, by node name.
 	Nodes map[string]fields.Node `json:"-"`
 	// User and Password log in, with the privilege of an operator.
-	User         string        `json:"user"`
-	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file" path:"file"`
-	PasswordEnv  string        `json:"password_env"`
+	User         string       `json:"user"`
+	Password     power.Source `json:"-"`
+	PasswordFile string       `json:"password_file" path:"file"`
+	PasswordEnv  string       `json:"password_env"`
 }
 
 // Build makes the driver.

@@ -27,7 +27,6 @@ import (
 	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/rest"
-	"lightsout/power/internal/secret"
 )
 
 // DriverName is the driver's name in configuration files.
@@ -53,9 +52,9 @@ type Options struct {
 	// for one project only.
 	Project string `json:"project"`
 	// Token gives the token that the user has issued in the portal.
-	Token     secret.Source `json:"-"`
-	TokenFile string        `json:"token_file" path:"file"`
-	TokenEnv  string        `json:"token_env"`
+	Token     power.Source `json:"-"`
+	TokenFile string       `json:"token_file" path:"file"`
+	TokenEnv  string       `json:"token_env"`
 	// ViaBastion sends requests through the bastion.
 	ViaBastion bool `json:"via_bastion"`
 	// Dial makes connections; nil: straight, over IPv4 only.

@@ -10,7 +10,6 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/rest"
-	"lightsout/power/internal/secret"
 )
 
 // isToken reports whether text can be a token.
@@ -20,7 +19,7 @@ func isToken(text string) bool {
 
 // tokens keeps the token in use. It is safe for use by several goroutines.
 type tokens struct {
-	source secret.Source
+	source power.Source
 	// exchange trades a token for a new one at the portal.
 	exchange func(ctx context.Context, old string) (string, error)
 	// turn is held while the fields below are used: also while a token is renewed.

@@ -16,7 +16,6 @@ import (
 	"lightsout/power"
 	"lightsout/power/internal/fields"
 	"lightsout/power/internal/rest"
-	"lightsout/power/internal/secret"
 )
 
 // DriverName is the driver's name in configuration files.
@@ -42,10 +41,10 @@ type Options struct {
 	// Nodes holds the controllers, {{.BMC}} in the templates, by node name.
 	Nodes map[string]fields.Node `json:"-"`
 	// User and Password log in.
-	User         string        `json:"user"`
-	Password     secret.Source `json:"-"`
-	PasswordFile string        `json:"password_file" path:"file"`
-	PasswordEnv  string        `json:"password_env"`
+	User         string       `json:"user"`
+	Password     power.Source `json:"-"`
+	PasswordFile string       `json:"password_file" path:"file"`
+	PasswordEnv  string       `json:"password_env"`
 	// CAFile holds certificates (PEM) of authorities, or of the controllers
 	// themselves, that are trusted instead of the system's.
 	CAFile string `json:"ca_file" path:"file"`

@@ -11,10 +11,6 @@ import (
 	"lightsout/power"
 )
 
-// Source gives a secret as it now stands where it is kept. Its errors are one
-// sentence and do not hold the secret.
-type Source = func() (string, error)
-
 // hidden replaces a secret.
 const hidden = "(secret)"
 
