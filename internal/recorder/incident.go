@@ -46,6 +46,8 @@ type incident struct {
 	sum   record.Summary
 	found record.Unplanned
 	signs []view.Event // on the timeline
+	// newest counts the signs before the newest outage in the record: when it began, none of theirs showed any more.
+	newest int
 	// open are the requests of each run that were in flight when the record ended, if some had been for so long that
 	// they may hang.
 	open map[int]int
@@ -130,6 +132,9 @@ func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Uns
 func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
+	if len(due) > 0 && !r.alerts.has(func(x *alert) bool { return x.stage == firing }) {
+		o.newest = len(o.signs)
+	}
 	for _, x := range due {
 		x.stage, x.Noticed, r.alerts.changed = firing, now, now
 		o.found.Signs = append(o.found.Signs, x.Sign)

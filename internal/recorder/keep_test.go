@@ -34,6 +34,22 @@ func TestANoticeFollowsWhatClientsNotice(t *testing.T) {
 	}
 }
 
+// An outage that begins soon after another is of its record, and a notice tells the newer one first.
+func TestANoticeTellsTheNewestOutageFirst(t *testing.T) {
+	s := newScreen(t)
+	var got []Notice
+	s.opt.Notify = func(n Notice) { got = append(got, n) }
+	s.fails("n2")
+	s.look(6)
+	delete(s.down, "n2")
+	s.look(5)
+	s.fails("n3")
+	s.look(12)
+	if said := got[len(got)-1].Sentence; !strings.HasPrefix(said, "n3 fell silent at ") || !strings.Contains(said, ". This continues the record begun at "+got[0].Zero.UTC().Format(time.TimeOnly)+" UTC: n2 fell silent at ") {
+		t.Errorf("%q", said)
+	}
+}
+
 // A notice names the deployments that lack pods, the worst first, as soon as some do.
 func TestANoticeNamesWhatLacksPods(t *testing.T) {
 	s := newScreen(t)

@@ -62,11 +62,11 @@ type tidings struct {
 func (o *incident) notifySigns(s *cluster.Snapshot, now time.Time) {
 	severity, _, clients := o.severity()
 	pods := report.Lacking(o.r.lacking(s))
-	is := tidings{report.SoFar(o.signs, clients, ""), severity, o.tidings.lack || pods != ""}
+	is := tidings{o.soFar(clients, ""), severity, o.tidings.lack || pods != ""}
 	if !o.r.lead.leads || is == o.tidings || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := report.SoFar(o.signs, clients, pods)
+	sentence := o.soFar(clients, pods)
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}
@@ -76,6 +76,15 @@ func (o *incident) notifySigns(s *cluster.Snapshot, now time.Time) {
 	}
 	o.notices, o.notified, o.tidings, o.found.Severity = o.notices+1, now, is, severity
 	o.notify(state, sentence, "")
+}
+
+// soFar is report.SoFar, of the newest outage first.
+func (o *incident) soFar(clients, pods string) string {
+	said := report.SoFar(o.signs[o.newest:], clients, pods)
+	if o.newest > 0 {
+		said += " This continues the record begun at " + o.zero.UTC().Format(time.TimeOnly) + " UTC: " + report.SoFar(o.signs[:o.newest], "", "")
+	}
+	return said
 }
 
 // lacking are the deployments and StatefulSets that have fewer pods than they should and than they had when
