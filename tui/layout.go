@@ -59,7 +59,7 @@ func (m *Model) arrange(w, h int) layout {
 	for _, p := range lower {
 		switch n := p.want(s, w-2); {
 		case n.share == 0 && p.least == 0:
-			share += 14 // there is no load
+			share += 18 // there is no load
 		case p.least > 0:
 			share -= 8
 		}
@@ -115,6 +115,10 @@ func (m *Model) divide(panes []*openPane, w, h int) []placed {
 		if p == m.active {
 			wants[i].share *= 2
 		}
+		h -= min(wants[i].least, 2) // which no pane before it takes
+	}
+	for i, p := range panes {
+		h += min(wants[i].least, 2)
 		out[i] = placed{p, size{w, min(wants[i].least, max(h, 0))}}
 		h -= out[i].h
 	}

@@ -53,7 +53,7 @@ func TestTheTitleCountsThePodsThatItLists(t *testing.T) {
 	dying.Deleting, dying.Status = t0, "Terminating"
 	c.Pods[0] = &dying
 	f.Snapshot = cluster.NewSnapshot(c)
-	for w, want := range map[int][]string{160: {"1 terminating · 15/16 ready"}, 80: {" 3 Pods ─ 15/16 ready · 1–6 of 16 ─", "xk4q kube-node1 Terminating"}} {
+	for w, want := range map[int][]string{160: {"1 terminating · 15/16 ready"}, 80: {" 3 Pods ─ 15/16 ready · 1–7 of 16 ─", "xk4q kube-node1 Terminating"}} {
 		m, _, _ := testModel(f, w, 24, Options{})
 		typeKeys(m, "3")
 		for _, w := range want {

@@ -18,17 +18,17 @@ func quiet(s *scene, w int) bool {
 	return true
 }
 
-// quietLanes is how many lanes of nodes there are while there is no load: few on a low
+// quietLanes is how many lanes of nodes there are while there is no load: none on a low
 // screen.
 func quietLanes(s *scene, w int) int {
-	return min(len(gatherLanes(s, w-leastLabel-1)), 1+max(0, s.h-wideHeight)/6)
+	return min(len(gatherLanes(s, w-leastLabel-1)), btoi(s.h >= lowHeight)*(1+(s.h-wideHeight)/6))
 }
 
-// quietLines is how many lines the requests take while there is no load: their account and,
-// while nodes are down, lanes with, unless the screen is low, a time axis.
+// quietLines is how many lines the requests take while there is no load: their account, which stands in the title of a low, wide
+// screen if nothing was sent, and, while nodes are down, unless the screen is low, lanes with a time axis.
 func quietLines(s *scene, w int) int {
 	lanes := quietLanes(s, w)
-	return 1 + lanes + btoi(lanes > 0 && s.h >= lowHeight)
+	return btoi(s.h >= lowHeight || w < wideWidth-2 || s.f.Load.Totals.Scheduled > 0) + lanes + btoi(lanes > 0)
 }
 
 // quiet draws the account of all requests and, as far as h lines have room, lanes and axis.

@@ -72,22 +72,11 @@ func (p *timelinePane) event(s *scene, e view.Event) object {
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	out := drawing{title: "Timeline"}
-	most, whole := 1+h/6, ": 5 z"
-	if 2*h > s.h {
-		most, whole = h/2, ""
-	}
-	next, all := joined(s.f.Next, max(0, min(most, h-1)), w-16-width(whole))
-	out.lines = p.events(s, w, h-len(next), active)
-	lead := "next: "
-	for i, sentence := range next {
-		more := ""
-		if i == len(next)-1 {
-			more = after(" +", some(len(s.f.Next)-all, "more"), whole)
-		}
-		room := w - width(lead+more) - 2
-		name, rest, _ := strings.Cut(s.t.text(sentence), " ") // a long name gives way before its reason
-		text := fit(strings.TrimSpace(middle(name, max(12, room-1-width(rest)), s.t.ellipsis)+" "+rest), room, s.t.ellipsis)
-		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).put(s.t.accent, text+more).String())
+	whole, lead := 2*h > s.h, "next: "
+	next := s.next(w-width(lead)-2, h, whole)
+	out.lines = p.events(s, w, h-len(next), active, whole)
+	for _, line := range next {
+		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead+line).String())
 		lead = blank(width(lead))
 	}
 	out.sight = p.position(s)
@@ -96,6 +85,29 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	}
 	if p.by.on() && len(s.f.Events) > 0 && s.f.Events[0].Seq > 1 {
 		out.facts = s.facts(out.facts, "older events: events.jsonl")
+	}
+	return out
+}
+
+// next gives the lines of what comes next, w wide: each sentence whole on most of the screen, otherwise in a share of h lines, with how many more there are.
+func (s *scene) next(w, h int, whole bool) (out []string) {
+	if whole {
+		for _, sentence := range s.f.Next {
+			for i, line := range wrap(s.t.text(sentence), w-2) {
+				out = append(out, blank(2*btoi(i > 0))+line)
+			}
+		}
+		return out[:min(len(out), h-1)]
+	}
+	lines, all := joined(s.f.Next, max(0, min(1+h/6, h-1)), w-13)
+	for i, sentence := range lines {
+		more := ""
+		if i == len(lines)-1 {
+			more = after(" +", some(len(s.f.Next)-all, "more"), ": 5 z")
+		}
+		name, rest, _ := strings.Cut(s.t.text(sentence), " ") // a long name gives way before its reason
+		room := w - width(more)
+		out = append(out, fit(strings.TrimSpace(middle(name, max(12, room-1-width(rest)), s.t.ellipsis)+" "+rest), room, s.t.ellipsis)+more)
 	}
 	return out
 }
@@ -116,8 +128,8 @@ func joined(sentences []string, n, w int) (lines []string, all int) {
 	return lines, len(sentences)
 }
 
-// events draws the visible rows, oldest first: time, object, text.
-func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
+// events draws the visible rows, oldest first: time, object, text, if whole on as many lines as it takes.
+func (p *timelinePane) events(s *scene, w, h int, active, whole bool) []string {
 	t := s.t
 	if len(p.rows) == 0 {
 		p.page = 0
@@ -130,6 +142,8 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 	subject := min(max(12, (w-when-lane)/4), 34)
 	from, to := p.window(h, active)
 	var out []string
+	var of []int // the row of each line
+	end := 0     // of the lines until the cursor
 	for i, e := range p.rows[from:to] {
 		sign, st := levelStyle(t, e.Level)
 		fresh, who, body := s.fresh(e.Seen), t.strong, st
@@ -150,9 +164,24 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 				name = ""
 			}
 		}
-		out = append(out, r.put(who, name).space(subject-width(name)+2).rest(t, body, text).String())
+		r.put(who, name).space(subject - width(name) + 2)
+		indent, pieces := w-r.left, []string{text}
+		if whole {
+			pieces = wrap(text, max(1, r.left-1))
+		}
+		for _, piece := range pieces {
+			out, of = append(out, r.rest(t, body, piece).String()), append(of, from+i)
+			r = newRow(w).space(indent)
+		}
+		if from+i <= p.at {
+			end = len(out)
+		}
 	}
-	return fill(out, w, h)
+	first := max(0, end-h)
+	if len(of) > 0 {
+		p.top, p.page = of[first], of[min(first+h, len(of))-1]-of[first]+1
+	}
+	return fill(out[first:], w, h)
 }
 
 // event shows all fields of an event, the events of a row that stands for several, and the present

@@ -19,8 +19,8 @@ import (
 // second, because several Snapshots arrive in one. The zero Next is ready for use. One
 // goroutine may use it.
 type Next struct {
-	// PowerOn, Uncordon and Reboot, in parentheses, are how the operator does that; empty if they may not.
-	PowerOn, Uncordon, Reboot string
+	// PowerOn, Uncordon and Reboot, in parentheses, are how the operator does that, and Pods how they see all pods; empty if they may not.
+	PowerOn, Uncordon, Reboot, Pods string
 	// On are the nodes whose machines are proven on, and that do not boot.
 	On map[string]bool
 	// GoingOff are the nodes, of those that count as off, whose machines are only asked to go off.
@@ -89,7 +89,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 	if rule != "" {
 		last = append(last, event{text: rule})
 	}
-	homeless := roomless(s)
+	homeless := roomless(s, x.Pods)
 	if len(homeless) == 0 && (len(evictions) > 0 || waiting && rule == "") {
 		if o := x.homeless(s, Down(s, slices.Concat(lost, off))); o.Homeless().High > 0 {
 			last = append(last, event{text: NoNode(o.Homeless()) + " until the nodes return"})
@@ -133,8 +133,8 @@ func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, end
 // mostRoomless is how many workloads roomless names.
 const mostRoomless = 3
 
-// roomless describes the pods that wait for a node, by their workloads.
-func roomless(s *cluster.Snapshot) (out []event) {
+// roomless describes the pods that wait for a node, by their workloads; show is where more of them are.
+func roomless(s *cluster.Snapshot, show string) (out []event) {
 	by := map[cluster.Ref][]*cluster.Pod{}
 	for _, p := range unscheduled(s) {
 		by[p.Workload()] = append(by[p.Workload()], p)
@@ -161,7 +161,7 @@ func roomless(s *cluster.Snapshot) (out []event) {
 		}
 	}
 	if rest > 0 {
-		out = append(out, event{text: "more workloads: " + pods(rest, "waits", "wait") + " for a node"})
+		out = append(out, event{text: "more workloads: " + pods(rest, "waits", "wait") + " for a node" + show})
 	}
 	return out
 }

@@ -130,8 +130,9 @@ func New(opt Options) *Session {
 	s.switching = newSwitching(l, s.machines, s.cordons, s.drains)
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
 	s.moving = &moving{loop: l, leaving: s.leaving}
+	s.next.Pods = " (:po)"
 	if !opt.ReadOnly {
-		s.next = forecast.Next{PowerOn: " (o)", Uncordon: " (:uncordon)", Reboot: " (:shell; or S, then o)"}
+		s.next.PowerOn, s.next.Uncordon, s.next.Reboot = " (o)", " (:uncordon)", " (:shell; or S, then o)"
 	}
 	return s
 }
