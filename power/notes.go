@@ -10,13 +10,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/text"
 )
 
-// me is a new note of this program's journal.
+// me is a new note of this program's journal. Its command starts lightsout as its readers do.
 func (s *Switcher) me() Note {
 	host, _ := os.Hostname()
 	by := Clean(account() + "@" + cmp.Or(host, "unknown"))
-	back := s.Fleet.cfg.WayBack + ", by " + by
+	back := strings.Replace(s.Fleet.cfg.WayBack, text.Self+" restore", "lightsout restore", 1) + ", by " + by
 	return Note{By: by, ID: newOp(), At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 

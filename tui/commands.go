@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -74,7 +75,7 @@ func toggleWhole(m *Model, p *openPane) {
 	if m.active != p {
 		m.before = m.active
 	}
-	m.active, m.zoom = p, true
+	m.active, m.zoom = p, p.place != placeWhole
 }
 
 // wholeTrial gives the trial the whole screen, or takes it back.
@@ -236,10 +237,15 @@ func copyName(m *Model) {
 	copyText(m, o.name)
 }
 
-// copyText hands a text to the terminal's clipboard.
-func copyText(m *Model, text string) {
-	m.cmd = tea.SetClipboard(clean(text))
-	m.say("copied: " + text + " (if the terminal supports OSC 52)")
+// copyText hands a line to the terminal's clipboard.
+func copyText(m *Model, text string) { m.toClipboard(clean(text), text) }
+
+// toClipboard hands a text to the terminal's clipboard, and shows what it is for long enough to type it off. Whether it
+// arrives, only the terminal knows.
+func (m *Model) toClipboard(text, what string) {
+	m.cmd = tea.SetClipboard(text)
+	m.notices.add(notice{text: "sent to the terminal's clipboard: " + what + m.opts.Clipboard, copied: text, at: m.opts.Now(), stands: time.Minute, st: m.s.t.strong})
+	m.opts.Clipboard = ""
 }
 
 func redraw(m *Model) { m.cmd = tea.ClearScreen }

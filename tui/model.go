@@ -28,6 +28,8 @@ type Options struct {
 	// Theme is "dark", "light" or "contrast"; empty is the terminal's own
 	// sixteen colours.
 	Theme string
+	// Clipboard, appended to the first message on the clipboard, is what the terminal needs for it.
+	Clipboard string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Burst and Hold are the initial sizes of the load keys; 0 means 16.

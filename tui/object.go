@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -240,8 +238,7 @@ func (d *objectDialog) copyAll() {
 		d.m.say(fmt.Sprintf("not copied: %d KB are too long for terminals; ctrl+s saves them", len(all)>>10))
 		return
 	}
-	d.m.cmd = tea.SetClipboard(all)
-	d.m.say(fmt.Sprintf("copied: %d lines (if the terminal supports OSC 52)", len(lines)))
+	d.m.toClipboard(all, text.Count(len(lines), "line", "lines"))
 }
 
 // nextContainer turns to the log of the pod's next container.

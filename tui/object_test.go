@@ -256,7 +256,7 @@ func TestAnObjectIsCopiedAndSaved(t *testing.T) {
 	typeKeys(m, "3 y")
 	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod})()})
 	for _, key := range []string{"Y", "c"} {
-		if typeKeys(m, key); !strings.Contains(plainView(m), "copied: 11 lines") {
+		if typeKeys(m, key); !strings.Contains(plainView(m), "clipboard: 11 lines") {
 			t.Errorf("%s copies nothing:\n%s", key, plainView(m))
 		}
 	}

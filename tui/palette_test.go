@@ -149,7 +149,7 @@ func TestTheSurveyIsOnTheScreen(t *testing.T) {
 		if wantIntent(t, sent, x.want); !strings.Contains(plainView(m), "computing") {
 			t.Errorf("before the survey:\n%s", plainView(m))
 		}
-		if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Program+" survey"+x.more+" (") {
+		if typeKeys(m, "Y"); !strings.Contains(plainView(m), "clipboard: "+f.Program+" survey"+x.more) {
 			t.Errorf("Y copies nothing:\n%s", plainView(m))
 		}
 		next := *f
@@ -165,7 +165,7 @@ func TestTheSurveyIsOnTheScreen(t *testing.T) {
 	f.Program = "lightsout --context lab"
 	m, _, _ := testModel(f, 160, 36, Options{})
 	typeWord(m, "join")
-	if typeKeys(m, "Y"); !strings.Contains(plainView(m), "copied: "+f.Program+" (") {
+	if typeKeys(m, "Y"); !strings.Contains(plainView(m), "clipboard: "+f.Program) {
 		t.Errorf("Y does not copy how another terminal joins:\n%s", plainView(m))
 	}
 	if typeKeys(m, "esc ?"); !strings.Contains(plainView(m), f.Program) {
@@ -189,7 +189,7 @@ func TestTheCommandThatRestoresCanBeCopied(t *testing.T) {
 		if f.Restore != "" {
 			typeKeys(m, "Y")
 		}
-		if v, want := plainView(m), "copied: "+f.Restore; f.Restore != "" && !strings.Contains(v, want) || f.Restore == "" && !strings.Contains(v, "end with the screen") {
+		if v, want := plainView(m), "clipboard: "+f.Restore; f.Restore != "" && !strings.Contains(v, want) || f.Restore == "" && !strings.Contains(v, "end with the screen") {
 			t.Errorf("%q:\n%s", f.Restore, v)
 		}
 	}
@@ -236,7 +236,7 @@ func TestADigitCopiesACommand(t *testing.T) {
 	m, _, _ := testModel(mdxOutage(), 160, 36, Options{})
 	typeKeys(m, "3")
 	typeWord(m, "delete")
-	if typeKeys(m, "2"); !strings.Contains(plainView(m), "copied: kubectl taint nodes kube-node3") {
+	if typeKeys(m, "2"); !strings.Contains(plainView(m), "clipboard: kubectl taint nodes kube-node3") {
 		t.Errorf("2 copies nothing:\n%s", plainView(m))
 	}
 }

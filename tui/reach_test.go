@@ -54,7 +54,7 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 		t.Errorf("of the timeline %q is copied", got)
 	}
 	typeKeys(m, "M")
-	if got := copied(m); !strings.HasPrefix(got, "copied: 2026-03-04T10:19:10Z T-01:20.0") {
+	if got := copied(m); !strings.HasPrefix(got, "2026-03-04T10:19:10Z T-01:20.0") {
 		t.Errorf("of what was said %q is copied", got)
 	}
 	f := calm()

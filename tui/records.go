@@ -103,7 +103,7 @@ func (d *recordsDialog) draw(s *scene, w, h int) ([]string, int) {
 		if means := verdictMeans[r.Verdict]; means != "" {
 			below = wrap(s.t.text(r.Verdict+": "+means), w)
 		}
-		below = append(below, wrap(s.t.text("lightsout replay "+text.ShellWord(r.Path)), w)...)
+		below = append(below, wrap(s.t.text(text.Self+" replay "+text.ShellWord(r.Path)), w)...)
 	}
 	lines := d.list.draw(s, w, max(3, min(h-len(below)-1, d.lines())), true)
 	lines = append(lines, blank(w))

@@ -80,8 +80,9 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 		lead = blank(width(lead))
 	}
 	out.sight = p.position(s)
+	out.of = " and Events"
 	if s.snap.Access[cluster.KindEvent].Forbidden {
-		out.facts = "Events of Kubernetes: forbidden"
+		out.of, out.facts = "", "Events of Kubernetes: forbidden"
 	}
 	if p.by.on() && len(s.f.Events) > 0 && s.f.Events[0].Seq > 1 {
 		out.facts = s.facts(out.facts, "older events: events.jsonl")

@@ -255,15 +255,20 @@ func (d *details) workload(ref cluster.Ref) {
 	d.events(ref.Key)
 }
 
-// pods lists the pods of a workload, those in trouble first, each with why no node takes it.
+// pods lists the pods of a workload, those in trouble first, with why no node takes them.
 func (d *details) pods(ref cluster.Ref) {
 	s := d.s
 	ranks := ranked(s, s.snap.PodsOwnedBy(ref), podTrouble)
 	pods := slices.Concat(ranks[:]...)
 	d.head("Pods")
-	for _, p := range pods[:min(len(pods), mostEvents)] {
+	var names []string // of those that wait for the same
+	for i, p := range pods[:min(len(pods), mostEvents)] {
 		_, st := podSign(s, p)
-		d.addStyled(st, cmp.Or(p.Node, "no node"), p.Name+": "+s.snap.PodWord(p, s.now)+after(": ", p.Unplaced, ""))
+		names = append(names, p.Name)
+		if p.Unplaced == "" || i+1 == min(len(pods), mostEvents) || pods[i+1].Unplaced != p.Unplaced {
+			d.addStyled(st, cmp.Or(p.Node, "no node"), text.List(names)+": "+s.snap.PodWord(p, s.now)+after(": ", p.Unplaced, ""))
+			names = nil
+		}
 	}
 	d.add("", some(max(0, len(pods)-mostEvents), "more"))
 }

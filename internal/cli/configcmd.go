@@ -36,7 +36,7 @@ func newConfigCommand(o *options) *cobra.Command {
 			Short: "Write an example with every field as a comment",
 			Args:  takes(0, 1, ""),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return writeNew(append(args, config.Name)[0], config.Example(), "uncomment what you need, then run: lightsout config check", cmd.OutOrStdout())
+				return writeNew(append(args, config.Name)[0], config.Example(), "uncomment what you need, then run: "+text.Self+" config check", cmd.OutOrStdout())
 			},
 		},
 	)
@@ -59,7 +59,7 @@ func showConfig(flags config.Flags, out io.Writer) error {
 func checkConfig(flags config.Flags, out io.Writer) error {
 	path := flags.Path()
 	if path == "" {
-		return usageError{errors.New("there is no config file to check; create one with: lightsout config init")}
+		return usageError{errors.New("there is no config file to check; create one with: " + text.Self + " config init")}
 	}
 	data, err := config.ReadFile(path)
 	if err != nil {

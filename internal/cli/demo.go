@@ -74,7 +74,7 @@ func (o options) inLab(ctx context.Context, scenario, pace string) (there option
 	if err != nil {
 		return o, nil, err
 	}
-	fmt.Fprintln(os.Stderr, "lab: another terminal joins it with: lightsout --config", text.ShellWord(lab.Config))
+	fmt.Fprintln(os.Stderr, "lab: another terminal joins it with:", text.Self, "--config", text.ShellWord(lab.Config))
 	o.trials, o.State = o.State, ""
 	o.File, o.Kubeconfig, o.lab = lab.Config, lab.Kubeconfig, scenario
 	return o, lab.stop, nil

@@ -138,11 +138,11 @@ func powerSwitch(ctx context.Context, o options, ask view.AskPower, c *console, 
 		}
 		switch {
 		case err == nil && len(failed) > 0:
-			err = fmt.Errorf("lightsout could not %s %s: the reason is above; check with: lightsout power status %s", power.Verb(action), strings.Join(failed, ", "), strings.Join(failed, " "))
+			err = fmt.Errorf("lightsout could not %s %s: the reason is above; check with: %s power status %s", power.Verb(action), strings.Join(failed, ", "), text.Self, strings.Join(failed, " "))
 		case errors.Is(err, context.Canceled) && c.asked == before:
 			err = errors.New("interrupted: nothing was sent to any machine")
 		case errors.Is(err, context.Canceled):
-			err = fmt.Errorf("interrupted before the result was seen; check with: lightsout power status %s", strings.Join(nodes, " "))
+			err = fmt.Errorf("interrupted before the result was seen; check with: %s power status %s", text.Self, strings.Join(nodes, " "))
 		}
 		return err
 	})

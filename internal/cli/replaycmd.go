@@ -63,7 +63,7 @@ func (o *options) openRecord(name string) (*record.Record, error) {
 		dirs := o.recordDirs()
 		i := slices.IndexFunc(dirs, func(dir string) bool { return filepath.Base(dir) == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no record %s: `lightsout records` lists all", name)
+			return nil, fmt.Errorf("there is no record %s: `%s records` lists all", name, text.Self)
 		}
 		name = dirs[i]
 	}

@@ -68,7 +68,7 @@ func unknownNodes(named, back []string, items []restoreItem) (err error) {
 		if slices.Contains(back, n) || slices.ContainsFunc(items, func(i restoreItem) bool { return i.Node == n }) {
 			continue
 		}
-		err = errors.Join(err, fmt.Errorf("neither the journal nor an annotation lists %s as off or cordoned; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
+		err = errors.Join(err, fmt.Errorf("neither the journal nor an annotation lists %s as off or cordoned; power it on with: %s power on %s", power.Clean(n), text.Self, text.ShellWord(power.Clean(n))))
 	}
 	return err
 }

@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -112,6 +114,7 @@ func Main(v string) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	// SIGHUP and SIGTERM end the session in order: load stopped, record complete.
 	ctx := untilSignal()
+	text.Self = startedAs(os.Args[0])
 	cmd, err := Command(v).ExecuteContextC(ctx)
 	if err == nil && cmd.HasSubCommands() { // which --help has not looked at
 		err = cmd.ValidateArgs(cmd.Flags().Args())
@@ -132,6 +135,15 @@ func Main(v string) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// startedAs is the command that starts a program of that name or path again: its name, if PATH leads to it.
+func startedAs(name string) string {
+	path, err := filepath.Abs(name)
+	if found, _ := exec.LookPath(filepath.Base(name)); err != nil || found == path || !strings.ContainsRune(name, '/') {
+		return filepath.Base(name)
+	}
+	return text.ShellWord(path)
 }
 
 // Command is the command line of a program of that version.

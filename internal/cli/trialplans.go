@@ -42,7 +42,7 @@ func newTrialInitCommand() *cobra.Command {
 		Args:  takes(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := append(args, "plan.yaml")[0]
-			return writeNew(path, plan.Example(), "edit it, then run: lightsout trial check "+path, cmd.OutOrStdout())
+			return writeNew(path, plan.Example(), "edit it, then run: "+text.Self+" trial check "+path, cmd.OutOrStdout())
 		},
 	}
 }

@@ -109,7 +109,7 @@ func (f Flags) Read() (*Config, error) {
 	case 1:
 		return nil, faults[0]
 	}
-	return nil, fmt.Errorf("%w; lightsout config check %s lists all errors", faults[0], text.ShellWord(f.Path()))
+	return nil, fmt.Errorf("%w; %s config check %s lists all errors", faults[0], text.Self, text.ShellWord(f.Path()))
 }
 
 // read is Read, without some sections. It returns all faults of the file.
@@ -195,7 +195,7 @@ func (f Flags) CommandLine(command string, c *Config) string {
 		}
 	}
 	state, _ := c.StateDir() // without a state folder there is no journal
-	words := []string{before + strings.TrimSpace("lightsout "+command)}
+	words := []string{before + strings.TrimSpace(text.Self+" "+command)}
 	for _, w := range []struct{ flag, value string }{
 		{"--config", cmp.Or(f.AbsPath(), f.File)}, {"--kubeconfig", kubeconfig}, {"--context", f.Context}, {"--bastion", f.Bastion}, {"--state", state},
 	} {

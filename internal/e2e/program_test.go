@@ -30,7 +30,7 @@ func program(ctx context.Context, t testing.TB, env []string, args ...string) *e
 	t.Helper()
 	home := t.TempDir()
 	cmd := exec.CommandContext(ctx, labtest.Program(t, "lightsout"), args...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm-256color", "LC_ALL=C.UTF-8"}, env...)
+	cmd.Env = append([]string{"PATH=" + filepath.Dir(cmd.Path) + ":" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm-256color", "LC_ALL=C.UTF-8"}, env...)
 	cmd.Dir = home
 	return cmd
 }

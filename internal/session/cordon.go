@@ -165,7 +165,7 @@ func (c *cordons) uncordonDue() {
 			continue
 		case c.opt.Drain == nil || c.opt.ReadOnly || c.opt.DryRun:
 			o.state, o.failed = kept, "can't be uncordoned here"
-			c.warn(view.LanePower, node, node+" can't be uncordoned here; by hand: kubectl uncordon "+node)
+			c.warn(view.LanePower, node, node+" can't be uncordoned here; by hand: "+c.byHand(node))
 			continue
 		}
 		o.state = uncordoning
@@ -190,7 +190,7 @@ func (c *cordons) uncordoned(node, text string, err error) {
 		c.read() // or the journal does not have it yet
 	case again && c.ctx.Err() == nil: // when the session ends, the journal has it
 		if o.failed == "" { // said once
-			c.warn(view.LanePower, node, err.Error()+"; retrying; by hand: kubectl uncordon "+node)
+			c.warn(view.LanePower, node, err.Error()+"; retrying; by hand: "+c.byHand(node))
 		}
 		o.failed = err.Error()
 		c.departure.stay()
@@ -319,6 +319,11 @@ func (c *cordons) cordonAll(nodes []string, before power.Action, by string) Prog
 	}
 }
 
+// byHand is the command with which the operator uncordons a node.
+func (l *loop) byHand(node string) string {
+	return text.ShellLine(slices.Concat(l.opt.Kubectl, []string{"uncordon", node})...)
+}
+
 // uncordonAll uncordons the nodes that lightsout has cordoned itself.
 func (c *cordons) uncordonAll(nodes []string) Progress {
 	if p := c.notDone(nodes, "not uncordoned"); p != nil {
@@ -330,7 +335,7 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 		case c.snapshot != nil && c.snapshot.Node(n) != nil && !c.snapshot.Node(n).Unschedulable:
 			c.warn(view.LanePower, n, n+" is not cordoned")
 		default:
-			c.warn(view.LanePower, n, "lightsout did not cordon "+n+", so it does not uncordon it; by hand: kubectl uncordon "+text.ShellWord(n))
+			c.warn(view.LanePower, n, "lightsout did not cordon "+n+", so it does not uncordon it; by hand: "+c.byHand(n))
 		}
 	}
 	c.release(nodes...)

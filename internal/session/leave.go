@@ -52,7 +52,7 @@ func (v *leaving) question() (view.Question, bool) {
 		if v.loads.busy() {
 			lines = append(lines, view.Line{Text: "Leaving cancels the requests in flight."})
 		}
-		lines = append(lines, listed("These stay cordoned, as you asked:", v.cordons.wanted(), func(n string) string { return ": kubectl uncordon " + n })...)
+		lines = append(lines, listed("These stay cordoned, as you asked:", v.cordons.wanted(), func(n string) string { return ": " + v.byHand(n) })...)
 		if len(v.machines.own())+len(v.cordons.open()) > 0 {
 			later := view.Line{Text: "The cluster and its machines end with the screen."}
 			if command := v.opt.Restore; command != "" {

@@ -95,6 +95,8 @@ func (m *machines) word(node string) string {
 		return "on, but may still go off by a request from here"
 	case standing == power.MayBeOff:
 		return "still off (requested, outcome unknown)"
+	case m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive:
+		return "last seen off"
 	}
 	return "still off"
 }

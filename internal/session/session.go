@@ -120,6 +120,9 @@ func New(opt Options) *Session {
 	if opt.Target == nil {
 		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
 	}
+	if opt.Kubectl == nil {
+		opt.Kubectl = []string{"kubectl"}
+	}
 	l := &loop{
 		opt: opt, now: opt.Now, rec: opt.RecordWriter, inbox: inbox{notify: make(chan struct{}, 1)}, frames: make(chan *view.Frame, 1),
 	}

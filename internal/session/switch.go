@@ -262,7 +262,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 		return
 	}
 	if q.Action != power.ActionOn && w.rec.timeline.Start(at) {
-		e := view.NewEvent(view.CodeZero, "trial", view.Facts{})
+		e := view.NewEvent(view.CodeZero, "outage", view.Facts{})
 		e.At = at
 		w.say(e)
 	}

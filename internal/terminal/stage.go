@@ -2,10 +2,12 @@ package terminal
 
 import (
 	"context"
+	"os"
 
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/tui"
 )
@@ -49,6 +51,9 @@ func newStage(o tui.Options, names *record.Names) *stage {
 		default:
 			send(i)
 		}
+	}
+	if os.Getenv("TMUX") != "" {
+		o.Clipboard = " (tmux needs: set -g set-clipboard on)"
 	}
 	s.Model = tui.New(o)
 	return s
@@ -120,7 +125,7 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 		if s.records != nil {
 			return func() tea.Msg { return tui.RecordsMsg{Lines: s.records()} }
 		}
-		return s.pass(tui.SayMsg{Text: "this screen lists no records: `lightsout records` does", Copied: "lightsout records"})
+		return s.pass(tui.SayMsg{Text: "this screen lists no records: `" + text.Self + " records` does", Copied: text.Self + " records"})
 	}
 	return nil
 }

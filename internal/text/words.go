@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// Self is the command that starts this program again, from any folder. main sets it before anybody reads it.
+var Self = "lightsout"
+
 // Noun chooses the word that goes with a number: one for 1, else many.
 func Noun(n int, one, many string) string {
 	if n == 1 {
