@@ -80,16 +80,9 @@ func (p *deploymentsPane) settle(s *scene) {
 	s.deployment = o.ref.Key
 }
 
-// mostSick is how many deployments in trouble keep their rows beside other panes.
-const mostSick = 5
-
-func (p *deploymentsPane) want(s *scene, _ int) want {
-	sick, below := 0, btoi(len(p.lacking) > 0)
-	for sick < min(len(p.rows), mostSick) && p.rank(s, p.rows[sick]) < 2 {
-		sick++
-	}
-	lines := p.lines() + below
-	return want{least: min(max(leastHeader, 1+sick+below), lines), most: lines, share: 2}
+func (p *deploymentsPane) want(*scene, int) want {
+	lines := p.lines() + btoi(len(p.lacking) > 0)
+	return want{least: min(2*leastHeader, lines), most: lines, share: 2}
 }
 
 func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {

@@ -3,10 +3,8 @@ package tui
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -61,35 +59,16 @@ func (n *notices) newest() (text string) {
 	return text
 }
 
-// facts lists them, the newest first. Successive ones that differ by the name of a node are one.
+// facts lists them, the newest first.
 func (n *notices) facts(s *scene) []fact {
 	var out []fact
-	var alike string
-	var nodes []string
 	for _, x := range slices.Backward(n.all) {
-		of, node := nodeless(s, x.text)
-		if node == "" || of != alike || slices.Contains(nodes, node) {
-			alike, nodes = of, nil
-			out = append(out, fact{label: x.at.Local().Format("15:04:05"), st: x.st})
-		}
-		nodes = append(nodes, node)
-		slices.Sort(nodes)
-		out[len(out)-1].value = s.t.text(strings.ReplaceAll(of, "\x00", text.List(nodes)))
+		out = append(out, fact{label: x.at.Local().Format("15:04:05"), value: s.t.text(x.text), st: x.st})
 	}
 	if len(out) == 0 {
 		return []fact{{label: "no messages yet"}}
 	}
 	return out
-}
-
-// nodeless returns a text without the name of the node that comes first in it, and that name.
-func nodeless(s *scene, text string) (of, node string) {
-	for _, word := range strings.Fields(text) {
-		if word = strings.TrimRight(word, ".,:;"); s.snap.Node(word) != nil {
-			return strings.ReplaceAll(text, word, "\x00"), word
-		}
-	}
-	return text, ""
 }
 
 func openNotices(m *Model) {

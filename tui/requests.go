@@ -56,11 +56,10 @@ func (p *requestsPane) draw(s *scene, w, h int, _ bool) drawing {
 	case run.Totals.InFlight() > 0:
 		load = run.Spec.Short() + " stopped, ending"
 	}
-	facts := s.facts(load, basisText(s.t, run.Gauge))
 	if h == 0 {
-		facts = unsent(s)
+		load = strings.TrimSpace(stripped(ledger(s, w, nil)))
 	}
-	return drawing{"Requests", "", facts, "", p.lines(s, w, h)}
+	return drawing{"Requests", "", s.facts(load, basisText(s.t, run.Gauge)), "", p.lines(s, w, h)}
 }
 
 func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0") }
@@ -295,26 +294,20 @@ func toldText(s *scene) string {
 	return s.facts(all...)
 }
 
-// unsent is the account before the first request: how to send one, or why none can be sent.
-func unsent(s *scene) string {
-	switch z := &s.sizes; {
-	case s.f.Load.Totals.Scheduled > 0:
-		return ""
-	case s.f.Replay != nil:
-		return "nothing had been sent yet"
-	case s.f.NoLoad != "":
-		return s.t.text(s.f.NoLoad)
-	default:
-		return fmt.Sprintf("nothing sent yet: b sends %s, h keeps %s in flight, R %s/s", z.number(loadgen.Burst), z.number(loadgen.Hold), z.number(loadgen.Rate))
-	}
-}
-
 // ledger is the account of all requests, which is red when it does not balance, and what
 // explains the chart.
 func ledger(s *scene, w int, explained [][]span) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
-		return textLine(t, w, 1, t.dim, unsent(s))
+		z := &s.sizes
+		hint := fmt.Sprintf("nothing sent yet: b sends %s, h keeps %s in flight, R %s/s",
+			z.number(loadgen.Burst), z.number(loadgen.Hold), z.number(loadgen.Rate))
+		if s.f.Replay != nil {
+			hint = "nothing had been sent yet"
+		} else if s.f.NoLoad != "" {
+			return textLine(t, w, 1, t.warn, t.text(s.f.NoLoad))
+		}
+		return textLine(t, w, 1, t.dim, hint)
 	}
 	scheduled := fmt.Sprintf("%d scheduled", tot.Scheduled)
 	if l := &s.f.Load; l.Spec.Shape == loadgen.Burst && tot.Scheduled > l.Spec.N {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -72,9 +73,9 @@ func (p *timelinePane) event(s *scene, e view.Event) object {
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	out := drawing{title: "Timeline"}
-	whole, lead := 2*h > s.h, "next: "
-	next := s.next(w-width(lead)-2, h, whole)
-	out.lines = p.events(s, w, h-len(next), active, whole)
+	lead := "next: "
+	next := s.next(w-width(lead)-2, h, 2*h > s.h)
+	out.lines = p.events(s, w, h-len(next), active)
 	for _, line := range next {
 		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead+line).String())
 		lead = blank(width(lead))
@@ -93,19 +94,12 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 // next gives the lines of what comes next, w wide: each sentence whole on most of the screen, otherwise in a share of h lines, with how many more there are.
 func (s *scene) next(w, h int, whole bool) (out []string) {
 	if whole {
-		for _, sentence := range s.f.Next {
-			for i, line := range wrap(s.t.text(sentence), w-2) {
-				out = append(out, blank(2*btoi(i > 0))+line)
-			}
-		}
+		out = slices.Concat(text.Each(s.f.Next, func(sentence string) []string { return wrap(s.t.text(sentence), w) })...)
 		return out[:min(len(out), h-1)]
 	}
-	lines, all := joined(s.f.Next, max(0, min(1+h/6, h-1)), w-13)
-	for i, sentence := range lines {
-		more := ""
-		if i == len(lines)-1 {
-			more = after(" +", some(len(s.f.Next)-all, "more"), ": 5 z")
-		}
+	shown, all := joined(s.f.Next, max(0, min(1+h/6, h-1)), w-13)
+	for i, sentence := range shown {
+		more := strings.Repeat(after(" +", some(len(s.f.Next)-all, "more"), ": 5 z"), btoi(i == len(shown)-1))
 		name, rest, _ := strings.Cut(s.t.text(sentence), " ") // a long name gives way before its reason
 		room := w - width(more)
 		out = append(out, fit(strings.TrimSpace(middle(name, max(12, room-1-width(rest)), s.t.ellipsis)+" "+rest), room, s.t.ellipsis)+more)
@@ -129,8 +123,8 @@ func joined(sentences []string, n, w int) (lines []string, all int) {
 	return lines, len(sentences)
 }
 
-// events draws the visible rows, oldest first: time, object, text, if whole on as many lines as it takes.
-func (p *timelinePane) events(s *scene, w, h int, active, whole bool) []string {
+// events draws the visible rows, oldest first: time, object, text.
+func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 	t := s.t
 	if len(p.rows) == 0 {
 		p.page = 0
@@ -143,8 +137,6 @@ func (p *timelinePane) events(s *scene, w, h int, active, whole bool) []string {
 	subject := min(max(12, (w-when-lane)/4), 34)
 	from, to := p.window(h, active)
 	var out []string
-	var of []int // the row of each line
-	end := 0     // of the lines until the cursor
 	for i, e := range p.rows[from:to] {
 		sign, st := levelStyle(t, e.Level)
 		fresh, who, body := s.fresh(e.Seen), t.strong, st
@@ -165,24 +157,9 @@ func (p *timelinePane) events(s *scene, w, h int, active, whole bool) []string {
 				name = ""
 			}
 		}
-		r.put(who, name).space(subject - width(name) + 2)
-		indent, pieces := w-r.left, []string{text}
-		if whole {
-			pieces = wrap(text, max(1, r.left-1))
-		}
-		for _, piece := range pieces {
-			out, of = append(out, r.rest(t, body, piece).String()), append(of, from+i)
-			r = newRow(w).space(indent)
-		}
-		if from+i <= p.at {
-			end = len(out)
-		}
+		out = append(out, r.put(who, name).space(subject-width(name)+2).rest(t, body, text).String())
 	}
-	first := max(0, end-h)
-	if len(of) > 0 {
-		p.top, p.page = of[first], of[min(first+h, len(of))-1]-of[first]+1
-	}
-	return fill(out[first:], w, h)
+	return fill(out, w, h)
 }
 
 // event shows all fields of an event, the events of a row that stands for several, and the present

@@ -139,8 +139,8 @@ func Main(v string) int {
 
 // startedAs is the command that starts a program of that name or path again: its name, if PATH leads to it.
 func startedAs(name string) string {
-	path, err := filepath.Abs(name)
-	if found, _ := exec.LookPath(filepath.Base(name)); err != nil || found == path || !strings.ContainsRune(name, '/') {
+	path, _ := filepath.Abs(name)
+	if found, _ := exec.LookPath(filepath.Base(name)); found == path || !strings.Contains(name, "/") {
 		return filepath.Base(name)
 	}
 	return text.ShellWord(path)
