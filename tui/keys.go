@@ -102,7 +102,7 @@ func movingKeys() group {
 
 func screenKeys() group {
 	return group{"Screen", []binding{
-		bind(func(m *Model) { m.zoom = !m.zoom }, "zoom", "z", "give the pane the whole screen, or back", "z"),
+		bind(func(m *Model) { m.zoom = !m.zoom && m.active.place != placeWhole }, "zoom", "z", "give the pane the whole screen, or back", "z"),
 		bind(func(m *Model) { m.s.span = (m.s.span + 1) % len(chartSpans) }, "span", "w", "the chart's columns are 1, 5 or 10 s", "w"),
 		bind(switchClock, "", "C", "times counted from zero, or UTC", "C").named("utc", "clock"),
 		bind(showNamespaces(nil), "", "0", "all namespaces, after :ns NAME", "0"),

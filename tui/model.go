@@ -28,7 +28,7 @@ type Options struct {
 	// Theme is "dark", "light" or "contrast"; empty is the terminal's own
 	// sixteen colours.
 	Theme string
-	// Clipboard, appended to the first message on the clipboard, is what the terminal needs for it.
+	// Clipboard, in the first message on the clipboard, is what the terminal needs for it.
 	Clipboard string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -48,7 +49,15 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 		}
 		return ""
 	}
-	m, _, _ := testModel(mdxOutage(), 120, 36, Options{})
+	m, _, now := testModel(mdxOutage(), 120, 36, Options{Clipboard: " (tmux: …)"})
+	for _, want := range []string{"clipboard (tmux: …): kube-node3", "clipboard: kube-node3"} { // what tmux needs, once
+		typeKeys(m, "1 Y")
+		*now = now.Add(30 * time.Second)
+		m.Update(tickMsg{})
+		if v := plainView(m); !strings.Contains(v, "sent to the terminal's "+want) {
+			t.Errorf("%q is not on the screen:\n%s", want, v)
+		}
+	}
 	typeKeys(m, "5 g")
 	if got := copied(m); got != "2026-03-04T10:19:10Z T-01:20.0 link mdx connected to https://10.0.0.10:6443 (v1.36.3)" {
 		t.Errorf("of the timeline %q is copied", got)

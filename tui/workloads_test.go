@@ -67,6 +67,10 @@ func TestWorkloadsTellWhatTheLossOfANodeMeans(t *testing.T) {
 			t.Errorf("%q is not on the screen:\n%s", want, v)
 		}
 	}
+	typeKeys(m, "1 z : s t s enter z 1")
+	if m.zoom {
+		t.Error("a kind that took the whole screen has left a zoom behind")
+	}
 	typeKeys(m, ": s t s enter")
 	if v := plainView(m); !strings.Contains(v, "StatefulSets") || strings.Contains(v, "daemonset") {
 		t.Errorf(":sts does not show the stateful sets alone:\n%s", v)
@@ -86,7 +90,9 @@ func TestTheFirstScreenAndTheDetailsShowWhatLacksPods(t *testing.T) {
 	f := withWorkloads()
 	c := f.Snapshot.Contents()
 	dep := c.Deployments[0]
-	c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: dep.Namespace, Name: "waits"}, Phase: "Pending", Status: "Pending", Deployment: dep.Name, Unplaced: "3 Insufficient nvidia.com/gpu"})
+	for _, name := range []string{"waits", "waits-2"} {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: dep.Namespace, Name: name}, Phase: "Pending", Status: "Pending", Deployment: dep.Name, Unplaced: "3 Insufficient nvidia.com/gpu"})
+	}
 	f.Snapshot, f.Focus = cluster.NewSnapshot(c), dep.Key
 	off, cordoned, waits := "kube-node3 and kube-node4 are off (o)", "kube-node1 is cordoned (:uncordon)", "llm-jp 8/16: 2 pods wait for a node: Insufficient nvidia.com/gpu"
 	f.Next = []string{off, cordoned, waits, waits, waits, waits}
@@ -99,7 +105,7 @@ func TestTheFirstScreenAndTheDetailsShowWhatLacksPods(t *testing.T) {
 			t.Errorf("5 z does not show all that is next:\n%s", plainView(m))
 		}
 		typeKeys(m, "z 2 enter")
-		if v := plainView(m); !regexp.MustCompile(`no node +waits: Pending: 3 Insufficient nvidia.com/gpu`).MatchString(v) {
+		if v := plainView(m); !regexp.MustCompile(`no node +waits and waits-2: Pending: 3 Insufficient nvidia.com/gpu`).MatchString(v) {
 			t.Errorf("the details of a deployment do not show why its pod waits:\n%s", v)
 		}
 	}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,24 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 )
+
+// A printed command starts the program that printed it, from any folder.
+func TestCommandsStartTheProgramAsItWasStarted(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "lightsout"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Chdir(t.TempDir())
+	here, _ := os.Getwd()
+	for name, want := range map[string]string{
+		"lightsout": "lightsout", filepath.Join(dir, "lightsout"): "lightsout", "bin/lightsout": here + "/bin/lightsout", "a b/lightsout": "'" + here + "/a b/lightsout'",
+	} {
+		if got := startedAs(name); got != want {
+			t.Errorf("started as %s: %s, not %s", name, got, want)
+		}
+	}
+}
 
 // What of the way to the cluster can't be looked up is said, for the guards to
 // ask about; it never counts as "not one of these machines".

@@ -214,6 +214,13 @@ func TestTheNextStartCallsNoMachineOffBeforeItIsPolled(t *testing.T) {
 		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3: still off")
 	})
 	y.stop()
+	silent := mdxSnapshot().Contents()
+	silent.Link.State = cluster.LinkDisconnected
+	z := run(t, dir, b, b, &still{s: cluster.NewSnapshot(silent), changed: make(chan struct{})}, session.Options{}, nil)
+	z.frame("the API server is silent", func(f *view.Frame) bool {
+		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3: last seen off")
+	})
+	z.stop()
 	y.waitEnd()
 }
 

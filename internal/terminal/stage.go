@@ -53,7 +53,7 @@ func newStage(o tui.Options, names *record.Names) *stage {
 		}
 	}
 	if os.Getenv("TMUX") != "" {
-		o.Clipboard = " (tmux needs: set -g set-clipboard on)"
+		o.Clipboard = " (tmux: set -g set-clipboard on)"
 	}
 	s.Model = tui.New(o)
 	return s
