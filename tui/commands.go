@@ -74,6 +74,9 @@ func toggleWhole(m *Model, p *openPane) {
 	}
 	if m.active != p {
 		m.before = m.active
+		if w, ok := p.pane.(*workloadsPane); ok {
+			w.only = "" // a kind is for as long as the pane is there
+		}
 	}
 	m.active, m.zoom = p, p.place != placeWhole
 }

@@ -316,9 +316,9 @@ func nextKind(m *Model) {
 func showKind(kind cluster.Kind) func(*Model) {
 	return func(m *Model) {
 		p := m.find("Workloads")
-		p.pane.(*workloadsPane).only = kind
 		if m.active != p {
 			showPane(p.name)(m)
 		}
+		p.pane.(*workloadsPane).only = kind
 	}
 }

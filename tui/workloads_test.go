@@ -82,6 +82,10 @@ func TestWorkloadsTellWhatTheLossOfANodeMeans(t *testing.T) {
 	if v := plainView(m); !strings.Contains(v, "node.kubernetes.io/out-of-service") {
 		t.Errorf("the details do not explain how to go on:\n%s", v)
 	}
+	typeKeys(m, "esc esc 7")
+	if v := plainView(m); !strings.Contains(v, "daemonset") {
+		t.Errorf("7 shows the kind of the command before it alone:\n%s", v)
+	}
 }
 
 // What lacks pods is on the first screen, whatever its kind, and the details of each kind name its pods and
