@@ -143,7 +143,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load = []record.Load{{}}
 			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 602, OK: 599, Failed: 1, Unsent: 2}, Balanced: true}
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back). No request of lightsout to http://10.0.0.10:31514/ (hold at 16) failed. " + allThere + "." +
-			" No request is unaccounted for."},
+			" No request of lightsout is unaccounted for; those of users are not in this record."},
 		"two outages": {func(r *record.Record) {
 			for i, n := range []string{"k8s2", "k8s3"} {
 				from := float64(20 + 200*i)
@@ -228,7 +228,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			countsOf(r, "other", 25.1, "6/6", "3/6")
 			counts(r, 26.1, "6/6", "5/6")
 			counts(r, 30.1, "5/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m34s), and 3 were missing when the record ended; 5 of 6 of default/web."},
+		}, "k8s2 was switched off at 08:00:20 UTC, down for 70 s (lightsout does not know why it came back). No request of lightsout failed. 3 of 6 pods of default/other were available at the lowest (pods missing for at least 9m34s), and 3 were missing when the record ended; 5 of 6 of default/web (4 s)."},
 		"a rollout after the return": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)

@@ -230,7 +230,7 @@ func requestsIn(r *record.Record, all []Facts, target string) (said []string) {
 	tell(l.Scheduled-l.OK-l.Failed-l.Cancelled-l.Unsent, "had neither an answer nor an error "+asOf(r))
 	tell(l.NotSent()*map[bool]int{true: 1}[l.ManyUnsent()], "of lightsout were due and not sent: whether the service would have answered is unknown, and "+record.RequestsFile+" has the reasons")
 	if len(said) == 0 && l.Balanced && l.Scheduled > 0 {
-		said = append(said, "no request is unaccounted for")
+		said = append(said, "no request of lightsout is unaccounted for; those of users are not in this record")
 	}
 	return said
 }
@@ -293,7 +293,7 @@ func podsOf(r *record.Record, f *Facts) string {
 	}
 	lost := slices.DeleteFunc(slices.Clone(f.Workloads[1:]), func(w Workload) bool { return w.lacked() == 0 })
 	for _, w := range lost[:min(len(lost), workloadsMost-1)] {
-		said = append(said, w.count(itoa(w.Of)+w.of())+w.length(r, "%.0s", ", %d still missing"))
+		said = append(said, w.count(itoa(w.Of)+w.of())+w.length(r, " (%s)", ", %d still missing"))
 	}
 	lost = slices.DeleteFunc(lost, func(w Workload) bool { return w.already() })
 	return strings.Join(moreLost(said, len(lost)-(workloadsMost-1)), "; ")

@@ -57,7 +57,7 @@ func phaseRank(name string) int {
 }
 
 func skewOf(s *record.Summary) section {
-	t := section{ID: "skew", Title: "Pods over the nodes", Nothing: cell{Text: "Unknown."}}.columns("node", "#at the start", "#at the end")
+	t := section{ID: "skew", Title: "Pods of " + cmp.Or(clean(s.Deployment), "the deployment") + " over the nodes", Nothing: cell{Text: "Unknown."}}.columns("node", "#at the start", "#at the end")
 	nodes := map[string]int{}
 	maps.Copy(nodes, s.Skew)
 	maps.Copy(nodes, s.SkewStart)

@@ -157,8 +157,8 @@ func availableOf(workloads []string) string {
 
 // advices say what to do about workloads whose lost pods had a fate.
 var advices = map[string]string{
-	hangs: "new pods of %s come while the node is down if it is drained before, or if a node whose machine is certainly off has the taint " +
-		cluster.TaintOutOfService + ": unless their volumes keep them on it",
+	hangs: "new pods of %s come while the node is down if it has the taint " + cluster.TaintOutOfService +
+		" once its machine is certainly off (where it is planned, a drain before does the same): unless their volumes keep them on it",
 	kept:  "with shorter tolerationSeconds for its taints, new pods of %s come before the node is back",
 	stays: "the volumes of %s keep its pods on their nodes: only volumes that other nodes can reach, or a replica elsewhere, make up for such a node while it is down",
 	multiAttach: "a volume of %s stays attached to a silent node while the old pod hangs there: a drain before, or the taint " +

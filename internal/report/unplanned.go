@@ -123,9 +123,9 @@ type severity struct {
 }
 
 var severities = map[record.Severity]severity{
-	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests of lightsout failed while none succeeded for at least 3 s, or since; those of users are not in this record"},
-	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests of lightsout failed; those of users are not in this record"},
-	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, "no request of lightsout failed; those of users are not in this record"},
+	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests of lightsout failed while none succeeded for at least 3 s, or since"},
+	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests of lightsout failed"},
+	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, "no request of lightsout failed"},
 	record.SeverityUnknown:   {cell{"UNKNOWN", warning}, ""},
 }
 

@@ -238,7 +238,7 @@ func TestTheWorstWorkloadLackedMostForLongest(t *testing.T) {
 	for s, to := range map[float64]string{1: "2/2", 66: "1/2", 68: "0/2", 70: "1/2", 114: "2/2"} {
 		countsOf(r, "api", s, "", to)
 	}
-	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api; 5 of 16 of default/web") {
+	if said := strings.Join(Opening(r), " "); !strings.Contains(said, "0 of 1 pod of default/controller were available at the lowest (pods missing for 4 s); 0 of 2 of default/api (48 s); 5 of 16 of default/web (49 s)") {
 		t.Error(said)
 	}
 }
