@@ -90,10 +90,10 @@ func (h Hits) Room() Line {
 	switch {
 	case o.Missing.High > 0:
 		return Line{Text: "a quota keeps " + o.Missing.Count("pod", "pods") + " from being created", Warn: true}
-	case o.Pending.High > 0:
-		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left, beside %s already", pods(o.Waiting, "that waits", "that wait"))}
 	case o.Moving.High == 0:
 		return Line{Text: "nothing to replace"}
+	case o.Pending.High > 0:
+		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left, beside %s already", pods(o.Waiting, "that waits", "that wait"))}
 	case o.Moving.High == 1:
 		return Line{Text: "the replacement fits on the nodes left"}
 	}
