@@ -58,7 +58,7 @@ func (r *Report) more(most int) (lines []string) {
 		lines = append(lines, strings.Split("To spare"+map[bool]string{true: ", one at a time,"}[many[what] > 1]+" "+strings.Join(who[what], "; ")+": "+what, "\n")...)
 	}
 	if hidden > 0 {
-		lines = append(lines, text.Count(hidden, "more change", "more changes")+": lightsout survey -o json")
+		lines = append(lines, text.Count(hidden, "more change", "more changes")+": "+text.Self+" survey"+map[bool]string{true: " --pairs"}[r.Pairs > 0]+" -o json")
 	}
 	if none != nil {
 		lines = append(lines, "No change was found that spares "+strings.Join(none, "; "))
@@ -90,7 +90,7 @@ func (r *Report) remedy(l *Loss, most int) string {
 		ways = append(ways, "loosen the "+rules+" of "+few(ruled[rules])+" (room on the nodes left does not help)")
 	}
 	if len(l.ToSpare.Room) > 0 {
-		ways = append(ways, "room for "+few(l.ToSpare.Room))
+		ways = append(ways, "room on other nodes for "+few(l.ToSpare.Room))
 	}
 	if len(l.ToSpare.Lower) > 0 {
 		ways = append(ways, "lower what the budget requires ("+strings.Join(l.ToSpare.Lower, "; ")+")")

@@ -65,8 +65,8 @@ func loss(t *testing.T, r *Report, name string) *Loss {
 // A zone takes its nodes of the control plane with it: without half of them, nobody replaces pods.
 func TestAZoneLosesItsNodesOfTheControlPlane(t *testing.T) {
 	for planes, tt := range map[string]struct{ off, why, how string }{
-		"": {how: "room for 1"}, "a": {"", "without 1 of 1 control-plane node etcd has no quorum: nobody replaces pods; ", "2 more control-plane nodes and room for 1"}, "ade": {how: "room for 1"},
-		"adf": {"d", "without 2 of 3 control-plane nodes etcd has no quorum: nobody replaces pods; ", "bring back d and room for 1"}, "d": {off: "d", how: "room for 1"},
+		"": {how: "room on other nodes for 1"}, "a": {"", "without 1 of 1 control-plane node etcd has no quorum: nobody replaces pods; ", "2 more control-plane nodes and room on other nodes for 1"}, "ade": {how: "room on other nodes for 1"},
+		"adf": {"d", "without 2 of 3 control-plane nodes etcd has no quorum: nobody replaces pods; ", "bring back d and room on other nodes for 1"}, "d": {off: "d", how: "room on other nodes for 1"},
 	} {
 		c := tiny("abcdef")
 		for i, n := range c.Nodes {
@@ -218,8 +218,8 @@ func TestARemedyForManyWorkloadsIsShort(t *testing.T) {
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{})
 	for most, want := range map[int]string{
-		remediesMost:  "loosen the node affinity or selector of d/web0, d/web1, d/web2 and 7 more workloads (room on the nodes left does not help)\n  and room for 1 more pod of d/web1 (5 cpu), 1 more pod of d/web3 (5 cpu), 1 more pod of d/web5 (5 cpu) and 2 more workloads",
-		remediesTried: "d/web7, d/web8 and d/web9 (room on the nodes left does not help)\n  and room for",
+		remediesMost:  "loosen the node affinity or selector of d/web0, d/web1, d/web2 and 7 more workloads (room on the nodes left does not help)\n  and room on other nodes for 1 more pod of d/web1 (5 cpu), 1 more pod of d/web3 (5 cpu), 1 more pod of d/web5 (5 cpu) and 2 more workloads",
+		remediesTried: "d/web7, d/web8 and d/web9 (room on the nodes left does not help)\n  and room on other nodes for",
 	} {
 		if got := strings.Join(r.Headline(most), "\n"); !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
@@ -243,6 +243,9 @@ func TestAFileHasEveryRemedy(t *testing.T) {
 		if got := b.String(); !strings.Contains(got, want) || strings.Contains(got, "To spare d: ") == (format == Table) {
 			t.Errorf("%s without %q:\n%s", format, want, got)
 		}
+	}
+	if got, want := headline(make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})), "lightsout survey --pairs -o json"; !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 
@@ -360,7 +363,7 @@ func TestANodeThatIsDownAndCordonedIsBroughtBack(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	c.Nodes = c.Nodes[:3]
-	if got, want := headline(make_(t, cluster.NewSnapshot(*c), Options{})), "room for 1 more pod of d/web (3 cpu and 1Gi memory)"; !strings.Contains(got, want) {
+	if got, want := headline(make_(t, cluster.NewSnapshot(*c), Options{})), "room on other nodes for 1 more pod of d/web (3 cpu and 1Gi memory)"; !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -404,18 +407,18 @@ func TestARemedyIsPlayedThrough(t *testing.T) {
 		want   string
 	}{
 		"a rule":          {nil, "1", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)"},
-		"a rule and room": {nil, "3", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  and room for 1 more pod of d/web (3 cpu)"},
+		"a rule and room": {nil, "3", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  and room on other nodes for 1 more pod of d/web (3 cpu)"},
 		"room for the weaker": {func(c *cluster.Contents) {
 			put(c, "ReplicaSet", "batch", "b", cpus("2"))
 			put(c, "ReplicaSet", "log", "c", cpus("2"))
-		}, "1500m", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  and room for 1 more pod of d/"},
+		}, "1500m", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  and room on other nodes for 1 more pod of d/"},
 		"another's rule": {func(c *cluster.Contents) {
 			put(c, "DaemonSet", "rival", "b", apart("web", "0"))
 			put(c, "DaemonSet", "rival", "c", apart("web", "0"))
 		}, "1", "fewer pods are enough"},
 		"a rule of pods with other labels":       {func(c *cluster.Contents) { c.Pods[1].Labels += ",zone=1" }, "1", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)"},
 		"a rule, or one more node":               {nil, "1", "loosen the pod anti-affinity of d/web (room on the nodes left does not help)\n  or, instead of looser rules, one more node like a (in its zone, with its labels and size)\n"},
-		"a node that is there spares room":       {cordoned, "", "uncordon b\n  and room for 2 more pods of d/x (3 cpu each)"},
+		"a node that is there spares room":       {cordoned, "", "uncordon b\n  and room on other nodes for 2 more pods of d/x (3 cpu each)"},
 		"a pod that waits counts in the minimum": {cordoned, "", "uncordon b"},
 		"workloads that compete": {func(c *cluster.Contents) {
 			c.Pods = nil
@@ -423,13 +426,13 @@ func TestARemedyIsPlayedThrough(t *testing.T) {
 			put(c, "ReplicaSet", "log", "a", cpus("3"))
 			put(c, "ReplicaSet", "all", "a", cpus("5"))
 			put(c, "StatefulSet", "db", "b", cpus("3"))
-		}, "", "room for 1 more pod of d/all (5 cpu) and 1 more pod of d/log or d/web (3 cpu)"},
+		}, "", "room on other nodes for 1 more pod of d/all (5 cpu) and 1 more pod of d/log or d/web (3 cpu)"},
 		"a pod that waits takes the node that returns": {func(c *cluster.Contents) {
 			c.Nodes[1].Ready, c.Pods = cluster.TriUnknown, nil
 			put(c, "ReplicaSet", "x", "a", cpus("3"))
 			put(c, "ReplicaSet", "y", "c", cpus("3"))
 			put(c, "ReplicaSet", "new", "", cpus("3")).Phase = "Pending"
-		}, "", "room for 1 more pod of d/x (3 cpu)"},
+		}, "", "room on other nodes for 1 more pod of d/x (3 cpu)"},
 		"a StatefulSet's pod returns with its node": {func(c *cluster.Contents) {
 			c.Nodes[1].Ready, c.Pods = cluster.TriUnknown, nil
 			for _, node := range []string{"a", "b", "c"} {

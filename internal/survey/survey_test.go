@@ -124,11 +124,11 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	const not = nodes + pairs + "; rack secret-0 and secret-1; " + zones
 	want := "Can spare, one at a time: secret-node-2, secret-node-3, secret-node-4 and secret-node-5; pairs secret-node-2 + secret-node-3, secret-node-2 + secret-node-4, secret-node-2 + secret-node-5, " +
 		"secret-node-3 + secret-node-4, secret-node-3 + secret-node-5 and secret-node-4 + secret-node-5. Can't spare: " + not +
-		". To spare, one at a time, secret-node-0 and secret-node-1; 8 of 15 pairs: room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)" +
-		". To spare pair secret-node-0 + secret-node-1: room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
+		". To spare, one at a time, secret-node-0 and secret-node-1; 8 of 15 pairs: room on other nodes for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); or fewer pods are enough (--min secret-space/secret-model=2)" +
+		". To spare pair secret-node-0 + secret-node-1: room on other nodes for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
 		". To spare rack secret-1: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help); or fewer pods are enough (--min secret-space/secret-web=3)" +
-		". To spare rack secret-0: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
-		". To spare, one at a time, zones a and b: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
+		". To spare rack secret-0: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room on other nodes for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)" +
+		". To spare, one at a time, zones a and b: loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room on other nodes for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
 		"or fewer pods are enough (--min secret-space/secret-model=2 --min secret-space/secret-web=3)"
 	if got := headline(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
@@ -154,9 +154,9 @@ func TestNodesAreLostTogether(t *testing.T) {
 	s := cluster.NewSnapshot(c)
 	for set, want := range map[string][2]string{
 		"secret-node-0 secret-node-1 secret-node-2": {"secret-0", "Can spare: nothing. Can't spare: secret-node-0 + secret-node-1 + secret-node-2. To spare secret-node-0 + secret-node-1 + secret-node-2: " +
-			"loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)"},
+			"loosen the pod anti-affinity of secret-space/secret-web (room on the nodes left does not help) and room on other nodes for 3 more pods of secret-space/secret-model (1 nvidia.com/gpu each)"},
 		"secret-node-2 secret-node-3": {"secret-node-2 + secret-node-3", "Can spare: secret-node-2 + secret-node-3"},
-		"secret-node-0": {"secret-node-0", "Can spare: nothing. Can't spare: secret-node-0. To spare secret-node-0: room for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
+		"secret-node-0": {"secret-node-0", "Can spare: nothing. Can't spare: secret-node-0. To spare secret-node-0: room on other nodes for 1 more pod of secret-space/secret-model (1 nvidia.com/gpu); " +
 			"or fewer pods are enough (--min secret-space/secret-model=1; secret-space/secret-model 1/3 until replaced)"},
 	} {
 		r := make_(t, s, Options{Together: strings.Fields(set)})
@@ -185,10 +185,10 @@ func TestAMinimumIsEnough(t *testing.T) {
 		kind, want string
 		min        map[cluster.Key]int
 	}{
-		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare, one at a time, a, b and c: room for 1 more pod of d/model (3 cpu); or fewer pods are enough (--min d/model=2)", nil},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare, one at a time, a, b and c: room on other nodes for 1 more pod of d/model (3 cpu); or fewer pods are enough (--min d/model=2)", nil},
 		{"ReplicaSet", "Can spare, one at a time: any node", map[cluster.Key]int{model: 2}},
-		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare, one at a time, a, b and c: room for 1 more pod of d/model (3 cpu)", map[cluster.Key]int{model: 3}},
-		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare, one at a time, a, b and c: room for 1 more pod of d/model (3 cpu); or fewer pods are enough (--min d/model=2)", map[cluster.Key]int{other: 0}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare, one at a time, a, b and c: room on other nodes for 1 more pod of d/model (3 cpu)", map[cluster.Key]int{model: 3}},
+		{"ReplicaSet", "Can spare: nothing. Can't spare: a, b and c. To spare, one at a time, a, b and c: room on other nodes for 1 more pod of d/model (3 cpu); or fewer pods are enough (--min d/model=2)", map[cluster.Key]int{other: 0}},
 		{"StatefulSet", "Can spare, one at a time: any node only if d/model may wait", nil},
 		{"StatefulSet", "Can spare, one at a time: any node", map[cluster.Key]int{model: 2}},
 	} {
@@ -242,7 +242,7 @@ func TestNothingIsNamedTwiceOrLeftOut(t *testing.T) {
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, By: []string{corev1.LabelTopologyZone}})
 	if got, want := headline(r), "Can spare, one at a time: any node. Can't spare: all 6 pairs; zones 0 and 1. "+
-		"To spare, one at a time, all 6 pairs; zones 0 and 1: room for 4 more pods of d/one, d/three or d/two (1 cpu each); or fewer pods are enough (--min d/one=2 --min d/three=2 --min d/two=2)"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
+		"To spare, one at a time, all 6 pairs; zones 0 and 1: room on other nodes for 4 more pods of d/one, d/three or d/two (1 cpu each); or fewer pods are enough (--min d/one=2 --min d/three=2 --min d/two=2)"; got != want || len(r.Of(corev1.LabelTopologyZone)) != 2 {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for _, tt := range []struct {
