@@ -85,7 +85,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	}{
 		"sum": {[]Line{f.Sum(h)}, []string{"! 8 pods get no node · lasting: pg 0/1, llm 8/16 · 10 pods stop · 2 Ready workers left"}},
 		"hits": {h.Lines(), []string{
-			"! default/llm: 16 → 8 available, capacity 16 → 8, minimum 16"}},
+			"! default/llm: 16 → 8 available, capacity 16 → 8, below minScale 16 (Knative)"}},
 		"follows": {f.FollowLines(h), []string{"NotReady 50s–1m00s after the last heartbeat (grace period 50s, assumed)",
 			"their pods are evicted 0s to 5m00s later (from each pod's own toleration)",
 			"! default/llm: 8 pods Pending: 0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."}},
@@ -97,6 +97,8 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 			"! budget db/pg requires 2 healthy pods, 1 is left", "! budget db/pg blocks the drain now: it holds db/pg-0",
 			"! budget db/slow will block the drain: it allows 1 of 2 evictions, and their replacements find no node",
 			"! budget db/solo blocks the drain always, as it requires 1 of 1 pod: it holds db/solo-0"}},
+		"rolls": {Hits{Deployments: []Impact{{Key: key("shop", "web"), AvailableBefore: 6, AvailableAfter: 3, CapacityBefore: 6, CapacityAfter: 6, Minimum: 5, BelowMinimum: true}}}.Lines(), []string{
+			"! shop/web: 6 → 3 available, below the 5 that its rolling update keeps"}},
 		"unread": {unread.BudgetLines(), []string{"! whether a disruption budget blocks the drain is unknown: the account may not list disruption budgets"}},
 		"drain":  {drained.BudgetLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
 	} {
@@ -143,7 +145,7 @@ func TestWhatLackedBeforeIsNotTheOutages(t *testing.T) {
 	c.Pods = append(c.Pods, &cluster.Pod{Key: key("aaa", "llm-1"), Node: "kube-node4", Phase: "Pending", OwnerKind: "ReplicaSet", OwnerName: "llm-a", Deployment: "llm"})
 	got := texts(lines(Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0)))
 	want := []string{"! 4 pods get no node · lasting: default/llm 12/16 · 5 pods stop · 3 Ready workers left",
-		"! default/llm: 16 → 12 available, capacity 16 → 12, minimum 16", "aaa/llm: stays at 0 of 3 available"}
+		"! default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)", "aaa/llm: stays at 0 of 3 available"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -203,7 +205,7 @@ func TestPodsThatLightsoutCannotSeeAreNotNone(t *testing.T) {
 }
 
 func TestTheForecastNamesTheStateOfTheKnativeService(t *testing.T) {
-	const rest = "default/llm: 16 → 12 available, capacity 16 → 12, minimum 16"
+	const rest = "default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)"
 	ready := cluster.Readiness{Ready: cluster.TriTrue}
 	for want, k := range map[string]cluster.Knative{
 		rest: {ServiceReady: ready, RevisionReady: ready, Traffic: []cluster.Split{{Revision: "llm-00001", Percent: 100}}},

@@ -53,7 +53,8 @@ func (h Hits) Lines() (out []Line) {
 			l.Text += fmt.Sprintf(", capacity %d → %d", d.CapacityBefore, d.CapacityAfter)
 		}
 		if d.BelowMinimum {
-			l.Warn, l.Text = true, l.Text+fmt.Sprintf(", minimum %d", d.Minimum)
+			of := map[bool]string{true: ", below minScale %d (Knative)", false: ", below the %d that its rolling update keeps"}
+			l.Warn, l.Text = true, l.Text+fmt.Sprintf(of[d.Knative != nil && d.Knative.MinScale == d.Minimum], d.Minimum)
 		}
 		l.knative(d.Knative)
 		out = append(out, l)
