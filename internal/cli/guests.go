@@ -21,12 +21,10 @@ type guests struct {
 
 // newGuests makes the trials, and the recorder if the screen is to have one.
 func (a *app) newGuests(opt session.Options, trials trial.Options) {
-	trials.Begin = func() (func(), error) {
-		end, err := a.machines.fleet.LockTrial()
-		if err == nil && a.outages != nil {
+	trials.Claim, trials.Begin = a.machines.fleet.LockTrial, func() {
+		if a.outages != nil {
 			a.outages.Yield()
 		}
-		return end, err
 	}
 	a.trials = trial.NewRunner(a.session.Controls(), trials)
 	a.guest = a.trials

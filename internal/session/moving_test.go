@@ -112,7 +112,7 @@ func TestAFramesNamesAreKnownBeforeItIsKept(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	seen, ended := make(chan string, 1), make(chan error, 1)
-	guest := looking{trial.NewRunner(s.Controls(), trial.Options{Begin: func() (func(), error) { return func() {}, nil }, Timeline: rec.Timeline()}), func(f *view.Frame) {
+	guest := looking{trial.NewRunner(s.Controls(), trial.Options{Claim: func() (func(), error) { return func() {}, nil }, Begin: func() {}, Timeline: rec.Timeline()}), func(f *view.Frame) {
 		select {
 		case seen <- names.Text(f.Cluster):
 		default:

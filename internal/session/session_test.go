@@ -235,7 +235,7 @@ func startEmpty(t *testing.T, opt session.Options) *bench {
 func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, o session.Options, load func(*session.Target, *session.RecordWriter) *loadgen.Generator, other ...func(*session.Session, *loadgen.Generator) session.Guest) *bench {
 	t.Helper()
 	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
-	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond, ReadOnly: o.ReadOnly, DryRun: o.DryRun, WayBack: o.Restore}, j, map[string]power.Driver{"board": d})
+	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond, ReadOnly: o.ReadOnly, DryRun: o.DryRun, WayBack: o.Restore, Locks: power.OpenLocks(dir)}, j, map[string]power.Driver{"board": d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, 
 	}
 	s := session.New(o)
 	r := trial.NewRunner(s.Controls(), trial.Options{
-		Begin: func() (func(), error) { return func() {}, nil }, Cluster: "mdx", DryRun: o.DryRun, Production: o.Production, Dir: filepath.Join(dir, "trials"), Timeline: o.RecordWriter.Timeline(), Load: o.Load, Now: o.Now,
+		Claim: fleet.LockTrial, Begin: func() {}, Cluster: "mdx", DryRun: o.DryRun, Production: o.Production, Dir: filepath.Join(dir, "trials"), Timeline: o.RecordWriter.Timeline(), Load: o.Load, Now: o.Now,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &bench{Session: s, Runner: r, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}

@@ -485,10 +485,12 @@ func TestAPlanThatCannotComeTrueIsRefusedAtTheStart(t *testing.T) {
 		world func(*world)
 		plan  *strings.Replacer // of shortPlan
 		want  string            // empty: it begins
+		other bool              // another program runs a trial
 	}{
 		"another cluster":          {plan: edit("kube-node4", "kube-node9"), want: `line 7: the cluster has no node "kube-node9"`},
 		"another deployment":       {plan: edit("default/llm", "default/lln"), want: `did you mean "default/llm"?`},
 		"a dead node":              {world: node4(func(n *cluster.Node) { n.Ready = cluster.TriUnknown }), want: "kube-node4 is not Ready"},
+		"a node of another trial":  {world: node4(func(n *cluster.Node) { n.Ready = cluster.TriUnknown }), want: "no trial of this cluster can begin: ", other: true},
 		"no pods, of Knative":      {world: empty, plan: evicted, want: "line 9: there is no pod on kube-node4 that could be evicted"},
 		"a rollout of Knative":     {plan: rollout, want: "line 5: default/llm belongs to a Knative Revision, which undoes a restart of its rollout: leave this step out"},
 		"no pods":                  {world: all(empty, noKnative), plan: evicted, want: `line 9: there is no pod on kube-node4 that could be evicted; begin the plan with "- rollout:"`},
@@ -504,6 +506,17 @@ func TestAPlanThatCannotComeTrueIsRefusedAtTheStart(t *testing.T) {
 				text = c.plan.Replace(text)
 			}
 			w := startWorld(t, session.Options{}, c.world)
+			if c.other {
+				fleet, err := power.NewFleet(power.Config{Locks: power.OpenLocks(w.x.dir)}, power.OpenJournal(t.TempDir(), power.Cluster{Name: "mdx"}, ""), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				end, err := fleet.LockTrial()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer end()
+			}
 			dir := filepath.Join(t.TempDir(), "record")
 			checked := w.x.Check(t.Context(), parse(t, text)) // as a dry run does
 			w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, Dir: dir})

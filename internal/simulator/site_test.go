@@ -100,7 +100,7 @@ func (x *site) session(a *parts, p *outage) {
 		opt.Load = t.generator(rec)
 	}
 	s := session.New(opt)
-	trials := trial.NewRunner(s.Controls(), trial.Options{Begin: func() (func(), error) { return func() {}, nil }, Cluster: "site", Restore: a.restore, Dir: filepath.Join(x.root, a.p.name), Timeline: rec.Timeline(), Load: opt.Load})
+	trials := trial.NewRunner(s.Controls(), trial.Options{Claim: func() (func(), error) { return func() {}, nil }, Begin: func() {}, Cluster: "site", Restore: a.restore, Dir: filepath.Join(x.root, a.p.name), Timeline: rec.Timeline(), Load: opt.Load})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -31,7 +31,7 @@ type run struct {
 	opt  RunOptions
 	name string
 	dir  string
-	end  func() // as of Options.Begin
+	end  func() // as of Options.Claim
 	// deployment is the trial's deployment.
 	deployment cluster.Key
 	// lacked are the workloads that lacked pods when it began.
@@ -85,7 +85,7 @@ type nodeRun struct {
 	wantedOn time.Time
 }
 
-// newRun makes a trial, without the files of its record. The error is why it cannot begin.
+// newRun makes a trial that has the cluster, without the files of its record. The error is why it cannot begin.
 func newRun(t *Runner, p *plan.Plan, opt RunOptions) (*run, error) {
 	if t.Running() {
 		return nil, fmt.Errorf("a trial is under way already: %s", t.run.name)
@@ -99,11 +99,15 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions) (*run, error) {
 			return nil, fmt.Errorf("no trial can be started yet: lightsout is %s; try again when it has them all", s.Access[kind].Reading(kind))
 		}
 	}
-	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), ending: ending{keepOff: opt.KeepOff}}
+	end, err := t.opt.Claim() // before what another trial does to the nodes is judged
+	if err != nil {
+		return nil, fmt.Errorf("no trial of this cluster can begin: %w", err)
+	}
+	r := &run{t: t, s: t.s, plan: p, opt: opt, end: end, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), ending: ending{keepOff: opt.KeepOff}}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
-		err := cmp.Or(checkStart(p, s, r.deployment), checkMachines(p, t.s), checkUp(p.Nodes(), t.s, r.started))
-		if err != nil {
+		if err := cmp.Or(checkStart(p, s, r.deployment), checkMachines(p, t.s), checkUp(p.Nodes(), t.s, r.started)); err != nil {
+			end()
 			return nil, err
 		}
 		r.steps = text.Each(p.Steps, func(st plan.Step) *stepRun { return &stepRun{Step: st, state: view.StepToCome} })

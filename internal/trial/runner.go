@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -33,9 +32,10 @@ type Options struct {
 	Load *loadgen.Generator
 	// Names are replaced in the record of a trial; nil: none.
 	Names *record.Names
-	// Begin is called before a trial begins, so that another record ends, and end when it is over. An
-	// error is why it may not begin.
-	Begin func() (end func(), err error)
+	// Claim keeps other trials from the cluster until end is called. The error is why this one can't have it.
+	Claim func() (end func(), err error)
+	// Begin is called before the record of a trial begins, so that another one ends.
+	Begin func()
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -98,7 +98,10 @@ func (t *Runner) Start(p *plan.Plan, opt RunOptions) {
 func (t *Runner) Check(ctx context.Context, p *plan.Plan) error {
 	found := make(chan error, 1)
 	t.s.Post(func() {
-		_, err := newRun(t, p, RunOptions{})
+		r, err := newRun(t, p, RunOptions{})
+		if err == nil {
+			r.end()
+		}
 		found <- err
 	})
 	select {
@@ -254,10 +257,7 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	if err != nil {
 		return err
 	}
-	r.end, err = t.opt.Begin()
-	if err != nil {
-		return fmt.Errorf("no trial of this cluster can begin: %w", err)
-	}
+	t.opt.Begin()
 	if err := r.openRecord(); err != nil {
 		r.end()
 		return err
