@@ -18,7 +18,8 @@ import (
 // outagesMost is the largest number of outages in the opening, and reasonsMost that of reasons why pods were missing in one.
 const outagesMost, reasonsMost = 3, 2
 
-// Opening is what a person would say of a record, in at most three paragraphs.
+// Opening is what a person would say of a record, in at most three paragraphs: what happened, why, and what to change; or
+// one for each outage.
 func Opening(r *record.Record) []string { return opening(r, causesOf(r, factsOf(r))) }
 
 // opening has sentences for each outage of a record, on its nodes, requests and pods, and one for each other thing
@@ -27,35 +28,35 @@ func opening(r *record.Record, c *causes) (out []string) {
 	if r.Start.IsZero() {
 		return []string{"The record is empty: what happened is unknown."}
 	}
-	all, at := c.all, 0
-	alone, shown := map[bool]int{true: 1}[len(all) == 1], min(len(all), outagesMost) // several have a paragraph each
-	out = make([]string, 3)
-	add := func(of string, parts ...string) {
+	all := c.all
+	const what, why, change = 0, 1, 2 // the paragraphs of one outage
+	shown := make([][3]string, min(len(all), outagesMost))
+	at := &shown[0]
+	add := func(part int, of string, parts ...string) {
 		if s := joined(parts...); s != "" {
-			out[at] = strings.TrimPrefix(out[at]+" "+text.Clean(of+strings.TrimSuffix(s, ".")+".", 2*textMost), " ")
+			at[part] = strings.TrimPrefix(at[part]+" "+text.Clean(of+strings.TrimSuffix(s, ".")+".", 2*textMost), " ")
 		}
 	}
 	if s := summaryOf(r); s.Verdict == view.Aborted && len(s.Why) > 0 {
-		add("", text.Capital(clean(s.Why[0])))
+		add(what, "", text.Capital(clean(s.Why[0])))
 	}
 	target, silence := targetOf(r), unknownIn(r, all)
 	of := " of lightsout" + target
-	for i := range all[:shown] {
+	for i := range shown {
 		f, c := &all[i], c.in(i)
-		at = i
+		at = &shown[i]
 		if r.Unplanned() && c.unreached(f) {
-			add("", silence)
+			add(what, "", silence)
 			silence = ""
 		}
-		add("", whatOf(r, f), beforeOf(f))
+		add(what, "", whatOf(r, f), beforeOf(f))
 		for _, said := range []string{f.Clients.text(of), podsOf(r, f)} {
-			add("", strings.Replace(text.Capital(said), "Lightsout ", "lightsout ", 1))
+			add(what, "", strings.Replace(text.Capital(said), "Lightsout ", "lightsout ", 1))
 		}
 		if f.Clients.Sent+f.Clients.Failed > 0 && f.Clients.Known != KnownNever {
 			of, target = "", ""
 		}
-		at += alone
-		add("Why requests failed for so long: ", c.errors(f))
+		add(why, "Why requests failed for so long: ", c.errors(f))
 		lost := slices.DeleteFunc(slices.Clone(f.Workloads), func(w Workload) bool { return w.Why == "" || w.lost() == 0 })
 		lost = lost[:min(len(lost), workloadsMost)]
 		for told := 0; len(lost) > 0 && told < reasonsMost; told++ { // the table has all
@@ -68,28 +69,28 @@ func opening(r *record.Record, c *causes) (out []string) {
 				}
 				return w.held == held
 			})
-			add("Why pods of "+text.List(names)+" were missing: ", where(on), held)
+			add(why, "Why pods of "+text.List(names)+" were missing: ", where(on), held)
 		}
-		at += alone
-		add("To shorten it: ", shorterOf(r, c, i).Brief)
+		add(change, "To shorten it: ", shorterOf(r, c, i).Brief)
 	}
-	at = shown - 1 + alone
-	if n := len(all) - shown; n > 0 {
-		add("", fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
+	if n := len(all) - len(shown); n > 0 {
+		add(change, "", fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
 	}
 	if len(all[0].Nodes) > 0 {
-		add("", text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
+		add(why, "", text.Capital(strings.Join(signsBeside(r, true, time.Time{}), "; ")))
 	}
-	add("", silence)
-	add("By plan, ", who(r, planned(r)))
-	at = shown - 1
-	add("", text.Capital(joined(requestsIn(r, all, target)...)))
-	add("", doneIn(r, all))
+	add(why, "", silence)
+	add(why, "By plan, ", who(r, planned(r)))
+	add(what, "", text.Capital(joined(requestsIn(r, all, target)...)))
+	add(what, "", doneIn(r, all))
 	switch {
 	case r.Recording:
-		add("", "lightsout is still recording: this is what it knew at "+clock(r.End)+" UTC")
+		add(what, "", "lightsout is still recording: this is what it knew at "+clock(r.End)+" UTC")
 	case broken(r):
-		add("", "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended")
+		add(what, "", "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended")
+	}
+	if out = at[:]; len(shown) > 1 { // a paragraph each
+		out = text.Each(shown, func(s [3]string) string { return strings.Join(strings.Fields(strings.Join(s[:], " ")), " ") })
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
