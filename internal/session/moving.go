@@ -60,7 +60,7 @@ func (m *moving) ask(i view.SwitchScope) {
 		return
 	}
 	held := func() bool {
-		why := m.held()
+		why := m.held(i.Scope)
 		command := m.opt.Around.Command(i.Scope)
 		if why != "" && m.opt.Questions.first() != nil {
 			refuse(why + "; in another terminal: " + command)
@@ -94,6 +94,8 @@ func (m *moving) question(to view.Scope) view.Question {
 	}
 	q := view.Question{Kind: view.QuestionMove, Title: title, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay here"}, {ID: view.ChoiceYes, Label: yes}}}
 	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
+	q.Lines = append(q.Lines, m.leaving.machines.lines("These stay off, and o powers them on from there:")...)
+	q.Lines = append(q.Lines, m.leaving.cordons.lines("These stay cordoned, until :uncordon:")...)
 	if m.leaving.loads.busy() {
 		run := m.opt.Load.Run()
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("Sending stops, and %s in flight are cancelled.", text.Count(run.Totals.InFlight(), "request", "requests"))})
@@ -101,21 +103,21 @@ func (m *moving) question(to view.Scope) view.Question {
 	return q
 }
 
-// held returns the unfinished work that the session would leave behind; empty if there
-// is none.
-func (m *moving) held() string {
+// held returns the unfinished work that the session would leave behind; empty if there is none. The
+// session of other namespaces of the cluster reads the same journal: machines that are off, and nodes
+// that are cordoned, are its own.
+func (m *moving) held(to view.Scope) string {
 	m.leaving.readJournal()
-	off := m.leaving.machines.own()
+	off, cordoned := m.leaving.machines.own(), m.leaving.cordons.open()
 	switch {
 	case m.guest.Running():
 		return "a trial is under way: t ends it"
-	case len(off) > 0:
-		return m.leaving.machines.stillOff(off) + " (o powers on)"
-	case len(m.leaving.cordons.open()) > 0 && !m.leaving.busy() && len(m.leaving.drains.running) == 0:
-		names := m.leaving.cordons.open()
-		return text.List(names) + " " + text.Noun(len(names), "is", "are") + " cordoned from here; :uncordon ends that"
-	case !m.leaving.settled():
+	case m.leaving.busy() || len(m.leaving.machines.booting())+len(m.leaving.drains.running) > 0:
 		return "machines are being switched, or nodes boot, or are cordoned or drained from here"
+	case len(off) > 0 && to.Context != "":
+		return m.leaving.machines.stillOff(off) + " (o powers on)"
+	case len(cordoned) > 0 && to.Context != "":
+		return text.List(cordoned) + " " + text.Noun(len(cordoned), "is", "are") + " cordoned from here; :uncordon ends that"
 	case m.opt.Questions.first() != nil:
 		return "a question is open"
 	}

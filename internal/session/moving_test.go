@@ -54,6 +54,11 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 		t.Errorf("the refusal is %+v", q)
 	}
 	x.answer(view.QuestionMove, view.ChoiceNo)
+	x.Send(view.SwitchScope{Scope: view.Scope{Namespaces: []string{"web"}}})
+	if q := x.question(view.QuestionMove); q.Refused || !strings.Contains(questionText(q), "kube-node3: still off") {
+		t.Errorf("other namespaces of the cluster, whose journal is the same: %+v", q)
+	}
+	x.answer(view.QuestionMove, view.ChoiceNo)
 	x.press(power.ActionOn, view.ChoiceYes, "kube-node3")
 	x.frame("the machine on again", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
 	x.Send(view.AskTrial{})
