@@ -57,6 +57,10 @@ func listRecords(o options, as string, out io.Writer) error {
 			return recordRow{k.At, k.What, k.Took.Seconds(), k.Verdict, k.Path}
 		})...))
 	}
+	if len(all) == 0 {
+		fmt.Fprintln(stderr, "no records in "+state)
+		return nil
+	}
 	rows := [][]string{{"TIME", "CLUSTER", "WHAT", "TOOK", "VERDICT", "RECORD"}}
 	for _, k := range all {
 		began, took := "unknown", "–"
@@ -68,7 +72,7 @@ func listRecords(o options, as string, out io.Writer) error {
 		}
 		rows = append(rows, []string{began, text.Cells(k.Cluster), text.Fit(text.Cells(k.What), whatMost, "…"), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
 	}
-	if len(all) == 0 || all[0].Cluster == "" {
+	if all[0].Cluster == "" {
 		rows = text.Each(rows, func(row []string) []string { return slices.Delete(row, 1, 2) })
 	}
 	_, err = io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")

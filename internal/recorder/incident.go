@@ -57,8 +57,8 @@ type incident struct {
 	tidings  tidings
 }
 
-// unrecorded is the topic of an outage that can't be recorded.
-const unrecorded = "unrecorded"
+// Topics of what is printed once: an outage that can't be recorded, one that is over for now.
+const unrecorded, recovered = "unrecorded", "recovered"
 
 // begin begins the record of an outage. If it can't, it reports that once, and the next look tries
 // again.
@@ -162,6 +162,11 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	}
 	o.tracker.Observe(s, now)
 	o.notifySigns(s, now)
+	if r.alerts.alarm() || len(r.lacking(s)) > 0 {
+		delete(r.said, recovered)
+	} else if r.said.news(recovered, "once") {
+		r.printUnseen("no sign of the outage shows any more, and all pods are available; the record ends when that has been so for " + text.Span(o.steady()))
+	}
 	quiet := now.Sub(r.alerts.changed)
 	if !r.lead.leads {
 		quiet -= standbyWaits

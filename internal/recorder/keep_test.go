@@ -70,6 +70,18 @@ func TestANoticeNamesWhatLacksPods(t *testing.T) {
 		!strings.HasSuffix(got[1].Sentence, "; pods available now: 0 of 3 of default/model, 4 of 6 of default/web.") {
 		t.Errorf("hooks receive %+v", got)
 	}
+	delete(s.down, "n2")
+	s.opt.Trial = nil // no screen
+	s.look(2)
+	const whole = "no sign of the outage shows any more, and all pods are available"
+	if said := strings.Join(s.printed, "\n"); strings.Contains(said, whole) {
+		t.Errorf("printed while pods lack: %q", said)
+	}
+	available["web"], available["model"] = 6, 3
+	s.look(4)
+	if said := strings.Join(s.printed, "\n"); strings.Count(said, whole) != 1 {
+		t.Errorf("printed %q", said)
+	}
 }
 
 // The first service without an endpoint is news, and the others change no word of the sentence.
