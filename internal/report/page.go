@@ -126,7 +126,7 @@ func reasonsFor(s *record.Summary) (why []string) {
 // loud is what must be read before anything else in a summary.
 func loud(s *record.Summary) []cell {
 	var out []cell
-	restore := cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial")
+	restore := cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial (machines of a demo ended with it)")
 	if len(s.LeftOff) > 0 {
 		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: " + restore), bad})
 	}
