@@ -41,8 +41,8 @@ bin/lightsout-lab-knative:
 demo: bin/lightsout
 	@[ -e bin/lightsout-lab -a -e bin/lightsout-lab-knative ] || { \
 	( $(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative >bin/lab.log 2>&1; kill $$(cat bin/replay.pid) 2>/dev/null ) & \
-	sh -c 'echo $$$$ >bin/replay.pid; exec bin/lightsout replay mdx'; \
-	rm -f bin/replay.pid; echo "building the lab: bin/lab.log"; wait; }
+	sh -c 'echo $$$$ >bin/replay.pid; exec bin/lightsout replay mdx --loop --caption "A record, until the lab is built: about 5 minutes on 2 cores, only this once. q waits without it."'; \
+	rm -f bin/replay.pid; echo "the lab is being built, about 5 minutes in all; its log is bin/lab.log"; wait; }
 	@$(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative
 	bin/lightsout demo
 

@@ -184,11 +184,15 @@ const mostCaption = 2
 // captionLines are the caption's lines; none without one, or on a screen that
 // has no room for it.
 func captionLines(m *Model, w int) []string {
-	if m.s.caption == "" || m.h < smallHeight {
+	caption := m.s.caption
+	if r := m.s.f.Replay; r != nil {
+		caption = cmp.Or(caption, reached(r, m.s.now))
+	}
+	if caption == "" || m.h < smallHeight {
 		return nil
 	}
 	t := m.s.t
-	lines := wrap(t.text(m.s.caption), w-4)
+	lines := wrap(t.text(caption), w-4)
 	if len(lines) > mostCaption {
 		lines[mostCaption-1] = fit(lines[mostCaption-1]+" "+lines[mostCaption], w-4, t.ellipsis)
 		lines = lines[:mostCaption]

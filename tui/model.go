@@ -30,6 +30,8 @@ type Options struct {
 	Theme string
 	// Clipboard, in the first message on the clipboard, is what the terminal needs for it.
 	Clipboard string
+	// Caption stands below the panes from the start; see CaptionMsg.
+	Caption string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Burst and Hold are the initial sizes of the load keys; 0 means 16.
@@ -99,7 +101,7 @@ func New(o Options) *Model {
 	m.dialogs = dialogs{now: o.Now, answered: map[string]bool{}}
 	m.s = scene{
 		t: newTheme(o), f: emptyFrame, snap: emptySnapshot,
-		marks: map[string]bool{},
+		marks: map[string]bool{}, caption: o.Caption,
 		sizes: sizes{last: loadgen.Burst, of: map[loadgen.Shape]float64{
 			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},
 	}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,16 @@ func neighbour(r *view.ReplayView, now time.Time, after bool) (mark view.Bookmar
 		}
 	}
 	return mark, ok
+}
+
+// reached is the newest mark of a replay, by its text; empty before the first.
+func reached(r *view.ReplayView, now time.Time) string {
+	for _, mark := range slices.Backward(r.Marks) {
+		if !mark.At.After(now) {
+			return mark.Text
+		}
+	}
+	return ""
 }
 
 // scrubber is the line that shows the screen's position in the record.

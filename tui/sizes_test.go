@@ -54,7 +54,7 @@ func checkFrame(t *testing.T, m *Model, keys string) {
 	lines := strings.Split(plainView(m), "\n")
 	inside := false
 	edges := "│├╰╭┌└|+" + "▏"
-	for i, l := range lines[:len(lines)-1] {
+	for i, l := range lines[:len(lines)-1-len(captionLines(m, m.w))] {
 		r := []rune(l)
 		switch {
 		case !inside && strings.ContainsRune("╭┌+", r[0]):

@@ -57,7 +57,7 @@ func newDemoCommand(o *options) *cobra.Command {
 		},
 	}
 	choiceFlag(cmd, &pace, "pace", "", "`timings`: real is Kubernetes' own, fast (default) is shortened", paces...)
-	cmd.Flags().BoolVar(&itself, "play", false, "run the whole experiment with captions; any key takes over")
+	cmd.Flags().BoolVar(&itself, "play", false, "run the whole experiment with captions; any key pauses it")
 	cmd.Flags().BoolVar(&play.quit, "quit", false, "with --play: leave at the end")
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)

@@ -85,6 +85,7 @@ func (l *demoLoad) result(caption string) string {
 // play runs beside the screen.
 func (p demoPlayer) play(ctx context.Context, b terminal.Beside) {
 	p.ctx, p.Beside = ctx, b
+	b.Send(tui.SayMsg{Text: "any key pauses the demo"})
 	p.experiment()
 	if p.quit && p.rest(demoEnd) {
 		p.key("q")
@@ -97,8 +98,7 @@ func (p demoPlayer) play(ctx context.Context, b terminal.Beside) {
 // experiment does it once, from the first look to the verdict.
 func (p *demoPlayer) experiment() bool {
 	script := demoScripts[p.scenario]
-	const keys = " (any key: you take over)"
-	return p.until(demoSettled) && p.read(script.begin+keys) &&
+	return p.until(demoSettled) && p.read(script.begin) &&
 		p.read("A trial runs a plan, judges it and keeps a record. Enter takes each step.") &&
 		p.key("t") && p.until(asked) && p.answer(p.scenario) &&
 		p.until(func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Verdict == "" }) &&
@@ -226,7 +226,7 @@ func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
 	for {
 		if f := p.Frame(); f != nil {
 			p.load.see(f)
-			if is(f) {
+			if !p.Paused() && is(f) {
 				return p.ctx.Err() == nil
 			}
 		}
@@ -234,7 +234,10 @@ func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
 		case <-p.ctx.Done():
 			return false
 		case <-over:
-			return true
+			if !p.Paused() {
+				return true
+			}
+			over = time.After(demoKey)
 		case <-look.C:
 		}
 	}

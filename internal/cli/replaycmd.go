@@ -23,15 +23,16 @@ import (
 )
 
 func newReplayCommand(o *options) *cobra.Command {
-	var speed float64
+	var how replay.Options
+	var caption string
 	cmd := &cobra.Command{
 		Use:               "replay DIR",
 		Short:             "Play the record of a trial on the screen",
 		Args:              takes(1, 1, "record (a folder, "+strings.Join(examples.Names(), " or ")+")"),
 		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !(speed >= replay.SpeedLeast && speed <= replay.SpeedMost) {
-				return usageError{fmt.Errorf("--speed is from %g to %d, not %g", replay.SpeedLeast, replay.SpeedMost, speed)}
+			if !(how.Speed >= replay.SpeedLeast && how.Speed <= replay.SpeedMost) {
+				return usageError{fmt.Errorf("--speed is from %g to %d, not %g", replay.SpeedLeast, replay.SpeedMost, how.Speed)}
 			}
 			r, err := o.openRecord(args[0])
 			if err != nil {
@@ -43,12 +44,14 @@ func newReplayCommand(o *options) *cobra.Command {
 			if !o.drawn() {
 				return printRecord(cmd.OutOrStdout(), r)
 			}
-			return playRecord(cmd.Context(), *o, r, speed)
+			return playRecord(cmd.Context(), *o, r, how, caption)
 		},
 	}
 	o.recordFlags(cmd)
 	o.cast.addFile(cmd.Flags())
-	cmd.Flags().Float64Var(&speed, "speed", 1, "play this many `times` as fast")
+	cmd.Flags().Float64Var(&how.Speed, "speed", 1, "play this many `times` as fast")
+	cmd.Flags().BoolVar(&how.Loop, "loop", false, "begin again at the end, as for a booth")
+	cmd.Flags().StringVar(&caption, "caption", "", "show this line of `text` below the screen instead of what happens")
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "print the timeline and the verdict instead")
 	o.drawFlags(cmd)
 	return cmd
@@ -74,8 +77,8 @@ func (o *options) openRecord(name string) (*record.Record, error) {
 }
 
 // playRecord shows a record on the screen until the operator leaves.
-func playRecord(ctx context.Context, o options, r *record.Record, speed float64) error {
-	player, err := replay.New(r, replay.Options{Speed: speed})
+func playRecord(ctx context.Context, o options, r *record.Record, how replay.Options, caption string) error {
+	player, err := replay.New(r, how)
 	if err != nil {
 		return err
 	}
@@ -85,7 +88,7 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64)
 	signals.inOrder.Store(true)
 	err = terminal.Show{
 		Open: o.openRecord, Frames: player.Frames(), Color: terminal.ColorProfile(o.color), Cast: o.cast.file,
-		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme},
+		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme, Caption: caption},
 	}.Run(ctx)
 	cancel()
 	return errors.Join(err, <-played)

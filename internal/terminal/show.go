@@ -86,14 +86,15 @@ type Show struct {
 	Open func(dir string) (*record.Record, error)
 	// Records lists the records, the newest first; nil: the screen lists none.
 	Records func() []view.RecordLine
-	// Beside runs in parallel to the screen until the operator's first key; it may be nil.
+	// Beside runs in parallel to the screen until the operator takes over; it may be nil.
 	Beside func(ctx context.Context, b Beside)
 }
 
 // Beside holds the functions for code that runs in parallel to the screen.
 type Beside struct {
-	Send  func(tea.Msg)
-	Frame func() *view.Frame // the newest frame; nil before the first
+	Send   func(tea.Msg)
+	Frame  func() *view.Frame // the newest frame; nil before the first
+	Paused func() bool        // the operator wants it to wait
 }
 
 // Run shows frames until the last one or until ctx ends, and then prints the paths of
@@ -169,7 +170,7 @@ func (x Show) draw(ctx context.Context, stage *stage) error {
 		alone, cancel := context.WithCancel(drawn)
 		defer cancel()
 		stage.stop = cancel
-		go x.Beside(alone, Beside{p.Send, newest.Load})
+		go x.Beside(alone, Beside{p.Send, newest.Load, stage.paused.Load})
 	}
 	go x.feed(drawn, p, line, &newest)
 	err = runProgram(ctx, p)

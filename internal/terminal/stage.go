@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"os"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -26,9 +27,10 @@ type stage struct {
 	// asked holds the model's intents about the screen itself that the stage has not
 	// carried out yet.
 	asked []view.Intent
-	// stop ends the code beside the screen when the operator presses a key; nil if no
-	// key ends it.
-	stop context.CancelFunc
+	// stop ends the code beside the screen when the operator takes over, and paused holds it back; a nil
+	// stop: there is none.
+	stop   context.CancelFunc
+	paused atomic.Bool
 	// refresh triggers the drawing.
 	refresh *refresh
 }
@@ -74,10 +76,7 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		msg = tea.KeyPressMsg(m)
 	case tea.KeyPressMsg:
 		if s.stop != nil {
-			s.stop()
-			s.stop = nil
-			cmd = s.pass(tui.CaptionMsg(""))
-			msg = tui.SayMsg{Text: "you have control now; that key was ignored"}
+			msg = s.beside(m)
 		}
 	case tea.WindowSizeMsg:
 		s.rec.size = m
@@ -93,6 +92,24 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	s.rec.show(s.View().Content)
 	s.refresh.due()
 	return s, cmd
+}
+
+// beside is what a key of the operator's does while a program presses the keys: P and V keep the screen, the
+// first other key pauses the program, space lets it go on, and the next key ends it.
+func (s *stage) beside(key tea.KeyPressMsg) tea.Msg {
+	switch name := key.String(); {
+	case name == "P" || name == "V":
+		return key
+	case name == "ctrl+c" || s.paused.Load() && name != "space":
+		s.stop()
+		s.stop = nil
+		s.Model.Update(tui.CaptionMsg(""))
+		return tui.SayMsg{Text: "you have control now; that key was ignored"}
+	}
+	if s.paused.Swap(!s.paused.Load()) {
+		return tui.SayMsg{Text: "the demo goes on"}
+	}
+	return tui.SayMsg{Text: "the demo is paused: space goes on, any other key takes over"}
 }
 
 // pass sends a message to the model, and carries out the intents that result.

@@ -36,6 +36,8 @@ type Options struct {
 	Speed float64
 	// Paused: it begins paused.
 	Paused bool
+	// Loop: it begins again at the end.
+	Loop bool
 	// Now is the clock that the replay follows; nil is time.Now.
 	Now func() time.Time
 }
@@ -56,6 +58,7 @@ type Player struct {
 	speed    float64
 	first    float64 // the speed that it began with
 	paused   bool
+	loop     bool
 	notice   string
 	noticeAt time.Time
 }
@@ -66,7 +69,7 @@ func New(r *record.Record, o Options) (*Player, error) {
 		return nil, errors.New("there is nothing to play: the record is empty")
 	}
 	p := &Player{
-		now: o.Now, record: newFrames(r), at: r.Start, speed: clampSpeed(cmp.Or(o.Speed, 1)), paused: o.Paused,
+		now: o.Now, record: newFrames(r), at: r.Start, speed: clampSpeed(cmp.Or(o.Speed, 1)), paused: o.Paused, loop: o.Loop,
 		frames: make(chan *view.Frame, 1), intents: make(chan view.Intent, 64), quit: make(chan struct{}),
 	}
 	p.leave = sync.OnceFunc(func() { close(p.quit) })
@@ -141,6 +144,9 @@ func (p *Player) move() {
 	p.as = now
 	if end := p.record.rec.End; !p.at.Before(end) {
 		p.at, p.paused = end, true
+		if p.loop {
+			p.at, p.paused = p.record.rec.Start, false
+		}
 	}
 }
 

@@ -167,6 +167,17 @@ func TestItPlaysAtItsSpeedAndStopsAtTheEnd(t *testing.T) {
 	p.until("the start", func(f *view.Frame) bool { return f.Now.Equal(at(0)) && !f.Replay.Paused })
 }
 
+func TestALoopBeginsAgainAtTheEnd(t *testing.T) {
+	p := play(t, minute(t), Options{Loop: true})
+	p.standsAt(0)
+	p.clock.pass(30 * time.Second)
+	p.standsAt(30)
+	p.clock.pass(time.Hour)
+	if f := p.standsAt(0); f.Replay.Paused {
+		t.Error("it stands at the start")
+	}
+}
+
 func TestSeekingIsKeptWithinTheRecord(t *testing.T) {
 	p := play(t, minute(t), Options{Paused: true})
 	for _, c := range []struct {
