@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,6 +91,31 @@ func TestTheFilmIsWhatTheTerminalShowed(t *testing.T) {
 	fast := film(t, Options{Speed: 2, From: time.Second, To: 2 * time.Second, Captions: true})
 	if len(fast) != 2 || fast[1].At != 250*time.Millisecond {
 		t.Errorf("a second at twice the speed: %d pictures, the second at %s", len(fast), fast[len(fast)-1].At)
+	}
+}
+
+// A screen whose caption stands in a row of its own, as in a recorded demo, has no other marker below it.
+func TestAMarkerIsNotShownBesideACaptionOfTheScreen(t *testing.T) {
+	c := &Cast{Width: 60, Height: 2}
+	var want []string
+	for i, e := range []struct{ marker, row, below string }{
+		{"before the story", "", "before the story"},
+		{"Now 12 requests at once for 8 pods: watch", " ► Now 12 requests at once for 8 pods: watch", ""},
+		{"pods evicted", " ► Now 12 requests at once for 8 pods: watch", ""},
+		{"8 of 12 served at once", " ► Now 12 requests at once for 8 pods: watch", ""}, // the screen comes later than the marker
+		{"8 of 12 served at once", " ► 8 of 12 served at once", ""},
+		{"verdict: pass", "", "verdict: pass"}, // the operator has taken over
+	} {
+		at := time.Duration(i) * time.Second
+		c.Events = append(c.Events, Event{at, "m", e.marker}, Event{at, "o", "\x1b[2J\x1b[H" + strconv.Itoa(i) + "\r\n" + e.row})
+		want = append(want, e.below)
+	}
+	frames, err := Film(t.Context(), c, Options{Captions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text.Each(frames, func(f Frame) string { return f.Caption }); !slices.Equal(got, want) {
+		t.Errorf("below the screen stands %q, want %q", got, want)
 	}
 }
 
