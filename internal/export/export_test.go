@@ -119,6 +119,24 @@ func TestAMarkerIsNotShownBesideACaptionOfTheScreen(t *testing.T) {
 	}
 }
 
+// Encoders of videos refuse odd sizes.
+func TestPicturesHaveEvenSizes(t *testing.T) {
+	for _, size := range []int{15, 16} {
+		c := &Cast{Width: 29, Height: 6, Events: []Event{{Code: "o", Data: "x"}}}
+		frames, err := Film(t.Context(), c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := PNG(&out, frames, 0, Options{Size: size}); err != nil {
+			t.Fatal(err)
+		}
+		if head, err := png.DecodeConfig(&out); err != nil || head.Width%2+head.Height%2 > 0 {
+			t.Errorf("with letters of %d pixels, a picture has %d by %d pixels: %v", size, head.Width, head.Height, err)
+		}
+	}
+}
+
 // flatten plays a GIF up to its picture n.
 func flatten(g *gif.GIF, n int) *image.RGBA {
 	img := image.NewRGBA(image.Rect(0, 0, g.Config.Width, g.Config.Height))
