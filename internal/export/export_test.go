@@ -9,6 +9,7 @@ import (
 	"image/gif"
 	"image/png"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"go.uber.org/goleak"
 
 	"lightsout/internal/text"
@@ -116,6 +118,27 @@ func TestAMarkerIsNotShownBesideACaptionOfTheScreen(t *testing.T) {
 	}
 	if got := text.Each(frames, func(f Frame) string { return f.Caption }); !slices.Equal(got, want) {
 		t.Errorf("below the screen stands %q, want %q", got, want)
+	}
+}
+
+// Colours of text have the contrast that WCAG 2.2 demands (1.4.3); black is a background on dark screens.
+func TestTextCanBeReadInEachTheme(t *testing.T) {
+	luminance := func(c Colour) (sum float64) {
+		for i, weight := range []float64{0.0722, 0.7152, 0.2126} {
+			v := float64(c>>(8*i)&0xff) / 255
+			sum += weight * map[bool]float64{true: v / 12.92, false: math.Pow((v+0.055)/1.055, 2.4)}[v <= 0.04045]
+		}
+		return sum
+	}
+	for _, th := range themes {
+		faint := th.cell(&uv.Cell{Style: uv.Style{Attrs: uv.AttrFaint}}).Fg
+		for i, c := range append([]Colour{faint, th.fg}, th.ansi[1:]...) {
+			least := map[bool]float64{true: 5.5, false: 4.5}[i == 0]
+			x, y := luminance(c), luminance(th.bg)
+			if got := (max(x, y) + 0.05) / (min(x, y) + 0.05); got < least {
+				t.Errorf("%s: %s on %s has a contrast of %.1f, want %.1f", th.name, c.hex(), th.bg.hex(), got, least)
+			}
+		}
 	}
 }
 
