@@ -40,6 +40,9 @@ func newExportCommand(o *options) *cobra.Command {
 			if !given("at") {
 				f.at = -1
 			}
+			if !(f.film.Speed >= replay.SpeedLeast && f.film.Speed <= replay.SpeedMost) {
+				return usageError{fmt.Errorf("--speed is from %g to %d, not %g", replay.SpeedLeast, replay.SpeedMost, f.film.Speed)}
+			}
 			if given("size") && strings.HasSuffix(args[0], ".cast") {
 				return usageError{errors.New("--size is for records: a .cast has the size at which it was recorded")}
 			}
@@ -72,7 +75,7 @@ func (o *options) runExport(ctx context.Context, name string, f exportFlags) err
 		".png": func(w *os.File, frames []export.Frame) error { return export.PNG(w, frames, f.at, f.film) },
 	}[kind]
 	if !ok {
-		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format", f.out)}
+		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format: for a video, export film.gif, then run `ffmpeg -i film.gif -pix_fmt yuv420p film.mp4`", f.out)}
 	}
 	cast, err := o.openCast(name, f)
 	if err != nil {

@@ -19,7 +19,8 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"mdx OUT/a.png --at 99m", "--at 1h39m0s: it is for a .png, and within the film"},
 		{cast + " OUT/a.gif --size 80x24", "a .cast has the size"}, {cast + " OUT/a.svg --at 1s", "--at 1s: it is for a .png"},
-		{"mdx", "and picture?"}, {"mdx OUT/a.mp4", "a.mp4 has none of the endings .gif, .svg and .png"},
+		{"mdx", "and picture?"}, {"mdx OUT/a.mp4", "a.mp4 has none of the endings .gif, .svg and .png, which choose the format: for a video, export film.gif, then run `ffmpeg"},
+		{"none OUT/a.gif --speed 0", "--speed is from 0.25 to 64, not 0"}, {"none OUT/a.gif --speed NaN", "--speed is from 0.25 to 64, not NaN"},
 	} {
 		cmd := newExportCommand(&options{})
 		cmd.SetArgs(strings.Fields(strings.ReplaceAll(c.args, "OUT", dir)))

@@ -9,12 +9,15 @@ import (
 	"image/gif"
 	"image/png"
 	"io"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"go.uber.org/goleak"
 
 	"lightsout/internal/text"
@@ -90,6 +93,70 @@ func TestTheFilmIsWhatTheTerminalShowed(t *testing.T) {
 	fast := film(t, Options{Speed: 2, From: time.Second, To: 2 * time.Second, Captions: true})
 	if len(fast) != 2 || fast[1].At != 250*time.Millisecond {
 		t.Errorf("a second at twice the speed: %d pictures, the second at %s", len(fast), fast[len(fast)-1].At)
+	}
+}
+
+// A screen whose caption stands in a row of its own, as in a recorded demo, has no other marker below it.
+func TestAMarkerIsNotShownBesideACaptionOfTheScreen(t *testing.T) {
+	c := &Cast{Width: 60, Height: 2}
+	var want []string
+	for i, e := range []struct{ marker, row, below string }{
+		{"before the story", "", "before the story"},
+		{"Now 12 requests at once for 8 pods: watch", " ► Now 12 requests at once for 8 pods: watch", ""},
+		{"pods evicted", " ► Now 12 requests at once for 8 pods: watch", ""},
+		{"8 of 12 served at once", " ► Now 12 requests at once for 8 pods: watch", ""}, // the screen comes later than the marker
+		{"8 of 12 served at once", " ► 8 of 12 served at once", ""},
+		{"verdict: pass", "", "verdict: pass"}, // the operator has taken over
+	} {
+		at := time.Duration(i) * time.Second
+		c.Events = append(c.Events, Event{at, "m", e.marker}, Event{at, "o", "\x1b[2J\x1b[H" + strconv.Itoa(i) + "\r\n" + e.row})
+		want = append(want, e.below)
+	}
+	frames, err := Film(t.Context(), c, Options{Captions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text.Each(frames, func(f Frame) string { return f.Caption }); !slices.Equal(got, want) {
+		t.Errorf("below the screen stands %q, want %q", got, want)
+	}
+}
+
+// Colours of text have the contrast that WCAG 2.2 demands (1.4.3); black is a background on dark screens.
+func TestTextCanBeReadInEachTheme(t *testing.T) {
+	luminance := func(c Colour) (sum float64) {
+		for i, weight := range []float64{0.0722, 0.7152, 0.2126} {
+			v := float64(c>>(8*i)&0xff) / 255
+			sum += weight * map[bool]float64{true: v / 12.92, false: math.Pow((v+0.055)/1.055, 2.4)}[v <= 0.04045]
+		}
+		return sum
+	}
+	for _, th := range themes {
+		faint := th.cell(&uv.Cell{Style: uv.Style{Attrs: uv.AttrFaint}}).Fg
+		for i, c := range append([]Colour{faint, th.fg}, th.ansi[1:]...) {
+			least := map[bool]float64{true: 5.5, false: 4.5}[i == 0]
+			x, y := luminance(c), luminance(th.bg)
+			if got := (max(x, y) + 0.05) / (min(x, y) + 0.05); got < least {
+				t.Errorf("%s: %s on %s has a contrast of %.1f, want %.1f", th.name, c.hex(), th.bg.hex(), got, least)
+			}
+		}
+	}
+}
+
+// Encoders of videos refuse odd sizes.
+func TestPicturesHaveEvenSizes(t *testing.T) {
+	for _, size := range []int{15, 16} {
+		c := &Cast{Width: 29, Height: 6, Events: []Event{{Code: "o", Data: "x"}}}
+		frames, err := Film(t.Context(), c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := PNG(&out, frames, 0, Options{Size: size}); err != nil {
+			t.Fatal(err)
+		}
+		if head, err := png.DecodeConfig(&out); err != nil || head.Width%2+head.Height%2 > 0 {
+			t.Errorf("with letters of %d pixels, a picture has %d by %d pixels: %v", size, head.Width, head.Height, err)
+		}
 	}
 }
 

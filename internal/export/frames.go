@@ -113,14 +113,18 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []Frame, err
 	}
 	p := newPlayer(c, th)
 	defer p.close()
-	caption := ""
+	caption, own := "", "" // own is the newest that the screen itself has shown
 	add := func(at time.Duration) {
 		s := p.screen()
 		if s.shows(caption) {
-			caption = ""
+			caption, own = "", caption
 		}
-		if n := len(all); n == 0 || !all[n-1].shows(s, caption) {
-			all = append(all, Frame{At: at, Screen: s, Caption: caption})
+		below := caption
+		if s.shows(own) {
+			below = ""
+		}
+		if n := len(all); n == 0 || !all[n-1].shows(s, below) {
+			all = append(all, Frame{At: at, Screen: s, Caption: below})
 		}
 	}
 	started := false

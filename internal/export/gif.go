@@ -37,7 +37,8 @@ func newCanvas(frames []Frame, o Options) (*canvas, error) {
 	if o.Captions {
 		h += 2
 	}
-	c.img = image.NewPaletted(image.Rect(0, 0, (s.Width+2)*r.w, h*r.h), r.palette)
+	width, height := (s.Width+2)*r.w, h*r.h
+	c.img = image.NewPaletted(image.Rect(0, 0, width+width%2, height+height%2), r.palette) // encoders of videos refuse odd sizes
 	if c.top > 0 {
 		c.text(0, o.Title, Cell{Fg: th.fg, Bg: th.bg, Bold: true})
 	}
