@@ -85,7 +85,7 @@ var verdictMeans = map[string]string{
 	string(view.Fail):           "an expectation was not met, or a step failed",
 	string(view.NotObserved):    "lightsout could not prove the outage, the return or an expectation",
 	string(view.Aborted):        "the trial was ended early",
-	"unnoticed":                 "no request failed",
+	"no request failed":         "requests were sent during the outage, and none of them failed",
 	"degraded":                  "requests failed, and others succeeded meanwhile",
 	"down":                      "three requests or more failed while none succeeded for at least 3 s, or since",
 	"unknown":                   "too few requests were sent to tell what clients noticed",

@@ -15,7 +15,7 @@ func someRecords() RecordsMsg {
 	msg := RecordsMsg{[]view.RecordLine{
 		{At: t0, What: "outage kube-node3 kube-node4", Took: 725 * time.Second, Verdict: "down", Path: state + "outages/20260304T102030Z"},
 		{At: t0.Add(-time.Hour), What: "trial mdx", Took: 190 * time.Second, Verdict: "pass", Path: state + "trials/20260304T092030Z"},
-		{At: t0.Add(-2 * time.Hour), What: "outage default/llm-jp-31-13b-00001-deployment \x1b[31mkube-node1", Took: 51 * time.Second, Verdict: "unnoticed", Path: state + "outages/20260304T082030Z"},
+		{At: t0.Add(-2 * time.Hour), What: "outage default/llm-jp-31-13b-00001-deployment \x1b[31mkube-node1", Took: 51 * time.Second, Verdict: "no request failed", Path: state + "outages/20260304T082030Z"},
 		{At: t0.Add(-3 * time.Hour), What: "trial by hand", Verdict: "cut short", Path: state + "trials/20260304T072030Z"},
 	}}
 	for i := range 30 {

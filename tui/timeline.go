@@ -97,7 +97,7 @@ func (s *scene) next(w, h int, whole bool) (out []string) {
 		out = slices.Concat(text.Each(s.f.Next, func(sentence string) []string { return wrap(s.t.text(sentence), w) })...)
 		return out[:min(len(out), h-1)]
 	}
-	shown, all := joined(s.f.Next, max(0, min(1+h/6, h-1)), w-13)
+	shown, all := joined(s.f.Next, max(0, min(1+h/5, h-1)), w-13)
 	for i, sentence := range shown {
 		more := strings.Repeat(after(" +", some(len(s.f.Next)-all, "more"), ": 5 z"), btoi(i == len(shown)-1))
 		name, rest, _ := strings.Cut(s.t.text(sentence), " ") // a long name gives way before its reason

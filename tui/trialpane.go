@@ -191,7 +191,7 @@ func okStyle(t *theme, ok, unobserved bool) (string, style) {
 // verdictStyle returns the sign and style of a verdict, or of an outage's severity.
 func verdictStyle(t *theme, verdict string) (string, style) {
 	switch verdict {
-	case string(view.Pass), "unnoticed":
+	case string(view.Pass), "no request failed":
 		return levelStyle(t, view.Good)
 	case string(view.Fail), "down":
 		return levelStyle(t, view.Bad)

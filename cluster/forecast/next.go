@@ -19,8 +19,10 @@ import (
 // second, because several Snapshots arrive in one. The zero Next is ready for use. One
 // goroutine may use it.
 type Next struct {
-	// PowerOn, Uncordon and Reboot, in parentheses, are how the operator does that, and Pods how they see all pods; empty if they may not.
-	PowerOn, Uncordon, Reboot, Pods string
+	// PowerOn and Reboot, in parentheses, are how the operator does that, and Pods how they see all pods; empty if they may not.
+	PowerOn, Reboot, Pods string
+	// Uncordon is how the operator uncordons a node, in parentheses; nil if they may not.
+	Uncordon func(node string) string
 	// On are the nodes whose machines are proven on, and that do not boot.
 	On map[string]bool
 	// GoingOff are the nodes, of those that count as off, whose machines are only asked to go off.
@@ -115,7 +117,10 @@ func (x *Next) causes(s *cluster.Snapshot, lost, off []string, waiting bool, end
 		} else if down {
 			state = "down"
 		} else if n.Unschedulable && !n.ControlPlane {
-			state = "cordoned" + x.Uncordon
+			state = "cordoned"
+			if x.Uncordon != nil {
+				state += x.Uncordon(n.Name)
+			}
 		}
 		if state != "" && n.Gone.IsZero() && (waiting || ending[n.Name] > 0 || on) {
 			by[state], stay[state] = append(by[state], n.Name), stay[state]+ending[n.Name]

@@ -72,7 +72,7 @@ func TestNextNamesTheWorstWorkloadFirst(t *testing.T) {
 	if got := (&Next{GoingOff: []string{"kube-node3"}}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); got[0] != "kube-node3 is going off: 4 pods stay Terminating" {
 		t.Errorf("%q", got)
 	}
-	if got := (&Next{PowerOn: " (o)", Uncordon: " (:uncordon)"}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !slices.Equal(got, want) {
+	if got := (&Next{PowerOn: " (o)", Uncordon: func(string) string { return " (:uncordon)" }}).Lines(cluster.NewSnapshot(c), []string{"kube-node3"}, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 }

@@ -141,10 +141,10 @@ type Severity string
 
 // Severities of an outage.
 const (
-	SeverityUnknown   Severity = "unknown"   // too few requests were sent, or ended by themselves, to tell
-	SeverityUnnoticed Severity = "unnoticed" // no request failed
-	SeverityDegraded  Severity = "degraded"  // some requests failed
-	SeverityDown      Severity = "down"      // three or more requests failed while none succeeded for at least 3 s, or since: loadgen.Series.Service
+	SeverityUnknown    Severity = "unknown" // too few requests were sent, or ended by themselves, to tell
+	SeverityNoneFailed Severity = "no request failed"
+	SeverityDegraded   Severity = "degraded" // some requests failed
+	SeverityDown       Severity = "down"     // three or more requests failed while none succeeded for at least 3 s, or since: loadgen.Series.Service
 )
 
 // Setting is one timing in force.

@@ -11,7 +11,7 @@ import (
 )
 
 // All clients hang through an outage and have no answer when its record ends: the severity
-// is not "unnoticed", and the ledger has their requests, whether another one was answered or not.
+// is not "no request failed", and the ledger has their requests, whether another one was answered or not.
 func TestRequestsThatHangAreNotUnnoticed(t *testing.T) {
 	for _, answered := range []int{0, 1} {
 		hang(t, answered, false)

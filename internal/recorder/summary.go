@@ -90,7 +90,7 @@ func (o *incident) severity() (s record.Severity, why, clients string) {
 		why = "lightsout could not send requests (" + ownError + ")"
 		return record.SeverityUnknown, why, why + ": what clients notice is unknown"
 	}
-	s, why = record.SeverityUnnoticed, o.unasked()
+	s, why = record.SeverityNoneFailed, o.unasked()
 	if why != "" {
 		s = record.SeverityUnknown
 	}

@@ -38,7 +38,7 @@ func (s *screen) only(want record.Severity) *record.Summary {
 
 // A recorder that stood still, or had not begun, sent no requests: nobody knows what clients noticed.
 // What the API server dates then is dated.
-func TestAnOutageInWhichTheRecorderDidNotRunIsNotUnnoticed(t *testing.T) {
+func TestAnOutageInWhichTheRecorderDidNotRunIsUnknown(t *testing.T) {
 	for name, begin := range map[string]func(s *screen){
 		"within the outage": func(s *screen) {
 			s.look(3)
@@ -81,8 +81,8 @@ func TestAnOutageInWhichTheRecorderDidNotRunIsNotUnnoticed(t *testing.T) {
 
 // Requests that were due and not sent, or that the operator ended, do not show what clients
 // noticed: not if some were ok either, unless only few were not sent and none hung.
-func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
-	const unknown, unnoticed = record.SeverityUnknown, record.SeverityUnnoticed
+func TestRequestsThatWereNotSentProveNothing(t *testing.T) {
+	const unknown, noneFailed = record.SeverityUnknown, record.SeverityNoneFailed
 	for name, tc := range map[string]struct {
 		class  loadgen.Class
 		oks, n int
@@ -94,9 +94,9 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 		"none":                  {loadgen.ClassUnsent, 0, 0, 0, unknown, "lightsout sent no requests", 0},
 		"all unsent":            {loadgen.ClassUnsent, 0, 60, 0, unknown, "lightsout did not send requests all the time", 0},
 		"many unsent":           {loadgen.ClassUnsent, 30, 30, 0, unknown, "lightsout did not send requests all the time", 0},
-		"one unsent":            {loadgen.ClassUnsent, 60, 1, 0, unnoticed, "", 0},
+		"one unsent":            {loadgen.ClassUnsent, 60, 1, 0, noneFailed, "", 0},
 		"all ended by us":       {loadgen.ClassCancelled, 0, 60, 0, unknown, "too few requests were answered", 0},
-		"one ended by us":       {loadgen.ClassCancelled, 60, 1, 0, unnoticed, "", 0},
+		"one ended by us":       {loadgen.ClassCancelled, 60, 1, 0, noneFailed, "", 0},
 		"no way to send":        {loadgen.ClassLocal, 30, 30, 0, unknown, "lightsout could not send requests (through the bastion: refused)", 0},
 		"one hung until ended":  {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown, "requests hung until lightsout ended them", 0},
 		"only after the return": {loadgen.ClassOK, 0, 0, 0, unknown, "lightsout sent no requests during an outage", 10},

@@ -123,10 +123,10 @@ type severity struct {
 }
 
 var severities = map[record.Severity]severity{
-	record.SeverityDown:      {cell{"DOWN", bad}, "three or more requests of lightsout failed while none succeeded for at least 3 s, or since"},
-	record.SeverityDegraded:  {cell{"DEGRADED", warning}, "some requests of lightsout failed"},
-	record.SeverityUnnoticed: {cell{"UNNOTICED", good}, "no request of lightsout failed"},
-	record.SeverityUnknown:   {cell{"UNKNOWN", warning}, ""},
+	record.SeverityDown:       {cell{"DOWN", bad}, "three or more requests of lightsout failed while none succeeded for at least 3 s, or since"},
+	record.SeverityDegraded:   {cell{"DEGRADED", warning}, "some requests of lightsout failed"},
+	record.SeverityNoneFailed: {cell{"NO REQUEST FAILED", good}, "lightsout sent requests during the outage, and none of them failed"},
+	record.SeverityUnknown:    {cell{"UNKNOWN", warning}, ""},
 }
 
 // severityOf is the severity of a recorded outage, an unknown one if the record has another.

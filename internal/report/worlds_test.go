@@ -23,7 +23,7 @@ func fallsAndReturns(r *record.Record) {
 	down(r, "k8s2", outage.SpanNotReady, 65, 400)
 	r.Events = append(r.Events, view.Event{Lane: view.LaneTaint, Subject: "k8s2", Change: cluster.ChangeTaint, To: cluster.TaintUnreachable + ":NoExecute", At: at(46), Seen: at(46)})
 	s := r.Summary
-	s.Name, s.Started, s.Ended, s.Unplanned.Severity = "outage k8s2", at(23), at(600), record.SeverityUnnoticed
+	s.Name, s.Started, s.Ended, s.Unplanned.Severity = "outage k8s2", at(23), at(600), record.SeverityNoneFailed
 	s.Unplanned.Signs = []record.Sign{{Kind: view.SignSilent, Subject: "k8s2", At: at(20), Noticed: at(23)}}
 	s.Settings = []record.Setting{
 		{Name: gracePeriod, Value: "50s", Source: cluster.Assumed}, {Name: monitorPeriod, Value: "5s", Source: cluster.Assumed},

@@ -324,6 +324,14 @@ func (l *loop) byHand(node string) string {
 	return text.ShellLine(slices.Concat(l.opt.Kubectl, []string{"uncordon", node})...)
 }
 
+// undo is how the operator uncordons a node, in parentheses: lightsout does it where it has cordoned.
+func (c *cordons) undo(node string) string {
+	if c.ours[node] != nil {
+		return " (:uncordon)"
+	}
+	return " by somebody else (kubectl uncordon)"
+}
+
 // uncordonAll uncordons the nodes that lightsout has cordoned itself.
 func (c *cordons) uncordonAll(nodes []string) Progress {
 	if p := c.notDone(nodes, "not uncordoned"); p != nil {

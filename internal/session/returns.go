@@ -61,5 +61,5 @@ func (m *machines) awaited(nodes []string) []string {
 	}
 	first := slices.MinFunc(text.Each(nodes, func(n string) time.Time { return m.outages[n].At[outage.StepOn] }), time.Time.Compare)
 	ago := text.Noun(len(nodes), "", "the first ") + "powered on " + text.Span(m.now().Sub(first)) + " ago"
-	return []string{text.List(nodes) + " Ready again (" + ago + ")"}
+	return []string{"waiting for " + text.List(nodes) + " to be Ready (" + ago + "; :shell if that takes long)"}
 }

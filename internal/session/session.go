@@ -135,7 +135,7 @@ func New(opt Options) *Session {
 	s.moving = &moving{loop: l, leaving: s.leaving}
 	s.next.Pods = " (:po)"
 	if !opt.ReadOnly {
-		s.next.PowerOn, s.next.Uncordon, s.next.Reboot = " (o)", " (:uncordon)", " (:shell; or S, then o)"
+		s.next.PowerOn, s.next.Uncordon, s.next.Reboot = " (o)", s.cordons.undo, " (:shell; or S, then o)"
 	}
 	return s
 }

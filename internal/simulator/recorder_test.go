@@ -268,7 +268,7 @@ func TestARecorderThatStartsInMidOutageRecordsIt(t *testing.T) {
 		t.Fatalf("%d and %d records: %s", len(first.records), len(late.records), tail(late.story))
 	}
 	was, is := first.records[0], late.records[0]
-	if len(is.Blind) != 1 || is.Blind[0].From != 0 || is.Unplanned.Severity == record.SeverityUnnoticed {
+	if len(is.Blind) != 1 || is.Blind[0].From != 0 || is.Unplanned.Severity == record.SeverityNoneFailed {
 		t.Errorf("%s, with the blind spans %+v", is.Unplanned.Severity, is.Blind)
 	}
 	for _, p := range is.Phases {
