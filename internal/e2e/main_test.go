@@ -11,7 +11,7 @@ import (
 const locks = "/tmp/lightsout-locks"
 
 func TestMain(m *testing.M) {
-	testenv.PrivateHost(locks)
+	privateHost(locks)
 	testenv.SideBySide(6) // they mostly wait; labtest bounds the labs
 	// Tests without a cluster have no kubeconfig; the others name theirs.
 	if err := os.Setenv("KUBECONFIG", "/no-such-kubeconfig"); err != nil {

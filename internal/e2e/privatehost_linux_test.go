@@ -1,4 +1,4 @@
-package testenv
+package e2e
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"syscall"
 )
 
-// inPrivateHost is set where PrivateHost has done its work.
+// inPrivateHost is set where privateHost has done its work.
 const inPrivateHost = "LIGHTSOUT_TEST_PRIVATE_HOST"
 
-// PrivateHost gives the test binary and all programs that it starts folders of their own
+// privateHost gives the test binary and all programs that it starts folders of their own
 // in the place of dirs, which all programs of a host share, such as power.LockDir. They
 // are empty at first and gone at the end. Without it, a machine that somebody on this
 // host left off fails tests that find nothing off. Call it first in TestMain.
 //
 // It runs the test binary anew in a mount namespace of its own. Only root may do so: for
-// other accounts PrivateHost does nothing.
-func PrivateHost(dirs ...string) {
+// other accounts privateHost does nothing.
+func privateHost(dirs ...string) {
 	if os.Geteuid() != 0 || os.Getenv(inPrivateHost) != "" {
 		return
 	}
