@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -61,5 +62,23 @@ func TestTheTitleCountsThePodsThatItLists(t *testing.T) {
 				t.Errorf("%q is missing:\n%s", w, v)
 			}
 		}
+	}
+}
+
+
+// TestDetailsCountThePodsThatTheyList: those that are being deleted, too.
+func TestDetailsCountThePodsThatTheyList(t *testing.T) {
+	f := calm()
+	c := f.Snapshot.Contents()
+	for i := range 2 {
+		dying := *c.Pods[i]
+		dying.Deleting, dying.Status = t0, "Terminating"
+		c.Pods[i] = &dying
+	}
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "2 d")
+	if v := plainView(m); !regexp.MustCompile(`pods +16 \(\+2 Terminating\)`).MatchString(v) {
+		t.Errorf("the pods that are being deleted are not counted:\n%s", v)
 	}
 }
