@@ -65,6 +65,21 @@ func TestTheTitleCountsThePodsThatItLists(t *testing.T) {
 	}
 }
 
+// TestACordonedNodeLeavesRoomForPods: however long it has been silent.
+func TestACordonedNodeLeavesRoomForPods(t *testing.T) {
+	f := mdxOutage()
+	c := f.Snapshot.Contents()
+	for i, n := range c.Nodes {
+		cordoned := *n
+		cordoned.Unschedulable = n.Name == "kube-node3"
+		c.Nodes[i] = &cordoned
+	}
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 80, 24, Options{})
+	if v := plainView(m); !strings.Contains(v, " PODS │") || !strings.Contains(v, " kube-node3  NotReady 1m21… off 4○ ") {
+		t.Errorf("there are no pods beside a cordoned node, or its name is shortened:\n%s", v)
+	}
+}
 
 // TestDetailsCountThePodsThatTheyList: those that are being deleted, too.
 func TestDetailsCountThePodsThatTheyList(t *testing.T) {
