@@ -46,7 +46,7 @@ func TestShortenedNamesStayApart(t *testing.T) {
 }
 
 // TestTheTitleCountsThePodsThatItLists: also one that is being deleted; and in little room
-// the hash of a ReplicaSet gives way before a status; of the title whose pods they are, all of it, then how many are ready, and never which rows are shown.
+// the hash of a ReplicaSet gives way before a status.
 func TestTheTitleCountsThePodsThatItLists(t *testing.T) {
 	f := calm()
 	c := f.Snapshot.Contents()
@@ -54,13 +54,34 @@ func TestTheTitleCountsThePodsThatItLists(t *testing.T) {
 	dying.Deleting, dying.Status = t0, "Terminating"
 	c.Pods[0] = &dying
 	f.Snapshot = cluster.NewSnapshot(c)
-	for w, want := range map[int][]string{160: {"1 terminating · 15/16 ready"}, 80: {" 3 Pods ─ 15/16 ready · 1–7 of 16 ─", "xk4q kube-node1 Terminating"}} {
+	for w, want := range map[int][]string{160: {"1 terminating · 15/16 ready"}, 80: {" 3 Pods of llm-jp-… ─ 15/16 ready ─", "xk4q kube-node1 Terminating"}} {
 		m, _, _ := testModel(f, w, 24, Options{})
 		typeKeys(m, "3")
 		for _, w := range want {
 			if v := plainView(m); !strings.Contains(v, w) {
 				t.Errorf("%q is missing:\n%s", w, v)
 			}
+		}
+	}
+}
+
+
+// TestATitleNamesWhosePodsTheyAre: before it counts the rows in sight, and with a long name shortened.
+func TestATitleNamesWhosePodsTheyAre(t *testing.T) {
+	for name, want := range map[string]string{"kube-node1": " 3 Pods of kube…de1 ─ 16/16 ready ─", "host-b1": " 3 Pods of host-b1 ── 16/16 ready ─", "ip-10-0-12-17.ec2.internal": " 3 Pods of ip-10-0… ─ 16/16 ready ─"} {
+		f := calm()
+		c := f.Snapshot.Contents()
+		for i, p := range c.Pods {
+			moved := *p
+			moved.Node = name
+			c.Pods[i] = &moved
+		}
+		c.Nodes[1].Name = name
+		f.Snapshot = cluster.NewSnapshot(c)
+		m, _, _ := testModel(f, 80, 24, Options{})
+		typeKeys(m, "1 down up")
+		if v := plainView(m); !strings.Contains(v, want) {
+			t.Errorf("%q is missing:\n%s", want, v)
 		}
 	}
 }
