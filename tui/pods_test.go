@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/cluster"
 )
@@ -65,6 +66,14 @@ func TestTheTitleCountsThePodsThatItLists(t *testing.T) {
 	}
 }
 
+// TestACountdownNamesTheFuture: also its short form, which without a header would be taken for an age.
+func TestACountdownNamesTheFuture(t *testing.T) {
+	m, _, _ := testModel(website(2, 60*time.Second), 80, 24, Options{})
+	typeKeys(m, "3 a")
+	if v := plainView(m); !regexp.MustCompile(`lost +in \d`).MatchString(v) {
+		t.Errorf("no pod is evicted in some time:\n%s", v)
+	}
+}
 
 // TestATitleNamesWhosePodsTheyAre: before it counts the rows in sight, and with a long name shortened.
 func TestATitleNamesWhosePodsTheyAre(t *testing.T) {
