@@ -60,13 +60,18 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 	if s.number != "" && w >= 30 {
 		number = " " + s.number + " "
 	}
-	filter, title, room := after("", s.filter, sep), s.title+s.of, w-6-width(number)
+	filter, room := after("", s.filter, sep), w-6-width(number)
 	facts := strings.Trim(s.facts+sep+s.sight, sep)
-	for facts != s.sight && width(cmp.Or(s.filter, fit(s.title, 11, "")))+width(facts)+2 > room {
-		_, facts, _ = strings.Cut(facts, sep) // which rows are in sight gives way to nothing
+	if s.of != "" && s.filter == "" && width(s.title+fit(s.of, 20, "")+facts)+2 > room { // which rows are in sight gives way only to whose they are
+		facts, s.sight = s.facts, ""
+	}
+	for facts != s.sight && width(cmp.Or(s.filter, fit(s.title, 11, "")+fit(s.of, 12, "")))+width(facts)+2 > room {
+		_, facts, _ = strings.Cut(facts, sep)
 	}
 	facts = after(" ", facts, " ")
 	room -= width(facts)
+	name := strings.LastIndexByte(s.of, ' ') + 1
+	title := s.title + s.of[:name] + middle(s.of[name:], max(0, room-width(filter+s.title+s.of[:name])), t.ellipsis)
 	if width(filter+s.title)+min(width(s.of), 12) > room {
 		title = s.title
 	}

@@ -129,6 +129,11 @@ func (h hand) kubectl(words ...string) string {
 	return text.ShellLine(append(all, words...)...)
 }
 
+// commandIn is the command for this cluster that ends a sentence, or else the sentence.
+func (h hand) commandIn(sentence string) string {
+	return sentence[max(0, strings.LastIndex(sentence, h.kubectl()+" ")):]
+}
+
 // named is the object as kubectl takes it. A name after its kind is never taken for a flag.
 func (h hand) named() string {
 	if h.of.Kind == cluster.KindKnativeService {

@@ -232,7 +232,7 @@ func (d *details) deployment(ref cluster.Ref) {
 	d.number("available", dep.Available)
 	d.number("ready", dep.ReadyReplicas)
 	d.number("up to date", dep.Updated)
-	d.number("pods", dep.Total)
+	d.add("pods", fmt.Sprint(dep.Total)+after(" (+", some(tallied(s.snap.PodsOf(k)).ending, "Terminating"), ")"))
 	if dep.ProgressFailed {
 		d.addStyled(s.t.bad, "progress", "deadline exceeded")
 	}

@@ -44,11 +44,12 @@ type list[K comparable, R any] struct {
 	// lead draws the signs before the columns, leadWidth wide.
 	lead      func(s *scene, r *row, item R)
 	leadWidth int
-	// tail draws into the rest of a row; tailTitle is its header, and tailLeast the
-	// width kept for it unless names would be shortened.
+	// tail draws into the rest of a row; tailTitle is its header, tailLeast the width kept for it unless names
+	// would be shortened, and tailMin also then, with the gap before it.
 	tail      func(s *scene, r *row, item R, w int)
 	tailTitle string
 	tailLeast int
+	tailMin   int
 	kind      cluster.Kind
 	none      string               // text of an empty list
 	chosen    func(s *scene, id K) // after a key has moved the cursor; nil: nothing

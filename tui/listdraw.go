@@ -134,14 +134,14 @@ func (l *list[K, R]) measure(s *scene, out [][]cell) {
 	}
 }
 
-// plan fits the columns, with room for the tail if that shortens no name.
+// plan fits the columns, with room for the tail: for all that it may need if that shortens no name.
 func (l *list[K, R]) plan(w int) plan {
 	if l.tail != nil {
 		if p := fitColumns(w-2-l.tailLeast, l.fits, l.need); p.whole {
 			return p
 		}
 	}
-	return fitColumns(w, l.fits, l.need)
+	return fitColumns(w-l.tailMin, l.fits, l.need)
 }
 
 // heading is a column's title, with a sign where the rows are sorted by it.

@@ -238,7 +238,7 @@ func (m *Model) adopt(f *view.Frame) {
 		if n.Level != view.Good {
 			st = m.s.t.fresh
 		}
-		m.notices.add(notice{strings.TrimLeft(sign+" ", " ") + n.Text, n.Text, m.got.Add(n.At.Sub(m.s.now)), noticeFor, st, n.Level})
+		m.notices.add(notice{strings.TrimLeft(sign+" ", " ") + n.Text, hand{s: &m.s}.commandIn(n.Text), m.got.Add(n.At.Sub(m.s.now)), noticeFor, st, n.Level})
 	}
 	question := f.Question
 	if f.Replay != nil {

@@ -35,7 +35,7 @@ func newNodesPane() *nodesPane {
 		},
 		columns: []column[*cluster.Node]{
 			{fitting{ease: 16, min: 8, middle: true}, "NODE", nodeName, nil},
-			{fitting{least: 23, leastShort: 14, short: 1}, "STATUS", nodeStatus, nil},
+			{fitting{least: 23, leastShort: 14, min: 14, short: 1}, "STATUS", nodeStatus, nil},
 			{fitting{least: 5, leastShort: 3, short: 2, brief: "PWR", drop: 1}, "POWER", nodePower, nil},
 			{fitting{least: 4, leastShort: 4, short: 3, drop: 2}, "PODS", podDots, morePods},
 			{fitting{least: 16, extra: true}, "NEXT", nodeNext, nil},

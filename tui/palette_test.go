@@ -240,3 +240,16 @@ func TestADigitCopiesACommand(t *testing.T) {
 		t.Errorf("2 copies nothing:\n%s", plainView(m))
 	}
 }
+
+// Y copies the command of a message, without the sentence before it.
+func TestTheCommandOfAMessageIsCopied(t *testing.T) {
+	f := calm()
+	f.Kubectl = []string{"kubectl", "--context", "it's"}
+	command := `kubectl --context 'it'\''s' uncordon kube-node1`
+	f.Notice = view.Notice{At: f.Now, Text: "lightsout did not cordon kube-node1, so it does not uncordon it; by hand: " + command, Level: view.Warning}
+	m, _, _ := testModel(f, 160, 36, Options{})
+	typeKeys(m, "M Y")
+	if v := plainView(m); !strings.Contains(v, "clipboard: "+command) {
+		t.Errorf("Y does not copy the command alone:\n%s", v)
+	}
+}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -112,8 +113,8 @@ func TestAnotherChoiceBeginsAtTheFirstRow(t *testing.T) {
 			t.Errorf(":%s leads to %s", name, p.Name)
 		}
 		typeKeys(m, c.keys)
-		if v := plainView(m); (podsOf(m).at == 0) != c.first || !strings.Contains(v, fmt.Sprintf(" of %d ─", len(podsOf(m).rows))) {
-			t.Errorf(":%s %s: the cursor is on row %d, or the title does not count the rows in sight:\n%s", c.word, c.keys, podsOf(m).at, v)
+		if v := plainView(m); (podsOf(m).at == 0) != c.first || !strings.Contains(v, cmp.Or(podsOf(m).of, fmt.Sprintf(" of %d ─", len(podsOf(m).rows)))) {
+			t.Errorf(":%s %s: the cursor is on row %d, or the title neither counts the rows in sight nor names whose they are:\n%s", c.word, c.keys, podsOf(m).at, v)
 		}
 		typeKeys(m, "esc")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
@@ -62,7 +63,7 @@ func newPodsPane() *podsPane {
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
 			{fitting{short: 2}, "READY", podReady, nil},
 			{fitting{least: 18, leastShort: 7, min: 11, short: 1}, "STATUS", podStatus, nil},
-			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
+			{fitting{least: 15, leastShort: 6, short: 3, drop: 5}, "NEXT", podNext, nil},
 			{fitting{extra: true}, "RESTARTS", podRestarts, func(_ *scene, a, b *cluster.Pod) int { return b.Restarts - a.Restarts }},
 			{fitting{least: 4, extra: true, right: true}, "AGE", func(s *scene, p *cluster.Pod) cell { return ageCell(s, p.Created) }, func(_ *scene, a, b *cluster.Pod) int { return b.Created.Compare(a.Created) }},
 			{fitting{extra: true}, "ADDRESS", func(s *scene, p *cluster.Pod) cell { return dimCell(s, p.IP) }, nil},
@@ -217,14 +218,14 @@ func podStatus(s *scene, p *cluster.Pod) cell {
 	return textCell(st, word)
 }
 
-// podNext is when it will be evicted.
+// podNext is when it will be evicted, in short to the minute.
 func podNext(s *scene, p *cluster.Pod) cell {
 	at, ok := forecast.EvictAt(s.snap, p)
 	switch d := at.Sub(s.now); {
 	case !ok:
 		return cell{}
 	case d > 0:
-		return shortCell(s.t.warn, "evicted in "+age(d), age(d))
+		return shortCell(s.t.warn, "evicted in "+age(d), "in "+strings.SplitAfter(age(d), "m")[0])
 	}
 	return shortCell(s.t.warn, "evicted now", "now")
 }

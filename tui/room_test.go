@@ -262,7 +262,7 @@ func TestAWordThatIsGoneTakesNoRoom(t *testing.T) {
 	off := *f
 	off.Power = map[string]view.MachineView{"node-a1": {Reading: power.Reading{State: power.Off, Proof: power.Proven, Arrived: f.Now}}}
 	m.Update(FrameMsg{&off})
-	if v := plainView(m); !strings.Contains(v, "cordoned off") {
+	if v := plainView(m); !strings.Contains(v, "1m00s co… off") {
 		t.Errorf("the power of node-a1 is not on the screen:\n%s", v)
 	}
 }

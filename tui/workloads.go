@@ -71,7 +71,7 @@ func newWorkloadsPane() *workloadsPane {
 			r.put(st, sign).space(1)
 		},
 		leadWidth: 2,
-		tailTitle: "WHEN ITS NODE GOES DOWN", tailLeast: 30,
+		tailTitle: "WHEN ITS NODE GOES DOWN", tailLeast: 30, tailMin: 25,
 		tail: func(s *scene, r *row, w *cluster.Workload, _ int) {
 			text, st := fate(s, w, p.lost[w.Ref()])
 			r.rest(s.t, st, s.t.text(text))

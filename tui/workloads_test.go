@@ -146,3 +146,16 @@ func TestThePaneOfWorkloadsNamesWhatItCannotRead(t *testing.T) {
 		t.Errorf("the screen shows a list as empty that lightsout is still reading:\n%s", v)
 	}
 }
+
+// TestALongNameLeavesRoomForTheFate: it is shortened before that says nothing.
+func TestALongNameLeavesRoomForTheFate(t *testing.T) {
+	f := withWorkloads()
+	c := f.Snapshot.Contents()
+	c.Endpoints = append(c.Endpoints, &cluster.Endpoints{Service: cluster.Key{Namespace: "default", Name: "inference-gateway-of-the-llm-jp-31-13b-model"}, Ready: 2, Total: 2})
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 80, 24, Options{})
+	typeKeys(m, "W")
+	if v := plainView(m); !strings.Contains(v, "WHEN ITS NODE GOES DOWN") || !regexp.MustCompile(`inference-g.*model +service .* it loses the endpoints`).MatchString(v) {
+		t.Errorf("a name leaves no room for what happens when a node goes down:\n%s", v)
+	}
+}
