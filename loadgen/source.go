@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"lightsout/internal/text"
 )
 
 // Source is a server that reports requests without being a backend, such as one of
@@ -72,10 +74,7 @@ func (sm *sampler) questions(m *measurement) (all []question) {
 	if sm.opts.Fetch == nil {
 		return nil
 	}
-	for _, s := range sm.opts.Sources() {
-		all = append(all, question{Source: s})
-	}
-	return all
+	return append(all, text.Each(sm.opts.Sources(), func(s Source) question { return question{Source: s} })...)
 }
 
 // ask fetches the answers, in parallel and within one bound.

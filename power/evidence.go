@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/internal/outage"
+	"lightsout/internal/text"
 )
 
 // The journal holds facts alone: requests to switch machines off, what became of them, and what was seen
@@ -91,11 +92,8 @@ type evidence struct {
 // stateOf is what the facts about one machine, its requests and what was seen since, say of it: in the
 // order of their times, whichever was written first.
 func stateOf(requests []*request) (e evidence) {
-	var seen []sighting
 	requests = slices.SortedFunc(slices.Values(requests), (*request).compare)
-	for _, r := range requests {
-		seen = append(seen, r.seen...)
-	}
+	seen := slices.Concat(text.Each(requests, func(r *request) []sighting { return r.seen })...)
 	slices.SortStableFunc(seen, func(a, b sighting) int { return a.at.Compare(b.at) })
 	for _, s := range seen {
 		for len(requests) > 0 && requests[0].arrival.Sent.Before(s.at) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lightsout/internal/text"
 )
 
 // LockDir is where the programs of all accounts on one host keep their locks.
@@ -146,11 +148,8 @@ func (l *Locks) take(ctx context.Context, names []string) (free func(), err erro
 func machineLock(c Cluster, m Machine) []string { return lockNames("machine", c, m.key()) }
 func clusterLock(c Cluster) []string            { return lockNames("cluster", c) }
 
-func lockNames(kind string, c Cluster, more ...string) (names []string) {
-	for _, key := range c.keys() {
-		names = append(names, strings.Join(append([]string{kind, key}, more...), "\x00"))
-	}
-	return names
+func lockNames(kind string, c Cluster, more ...string) []string {
+	return text.Each(c.keys(), func(key string) string { return strings.Join(append([]string{kind, key}, more...), "\x00") })
 }
 
 // heldBy names the program that holds one of several locks; empty if none does. Whoever asks holds nothing

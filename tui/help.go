@@ -25,9 +25,7 @@ func openHelp(m *Model) {
 		}
 		for _, part := range signs(s.t) {
 			out = append(out, fact{}, fact{label: part.title})
-			for _, l := range part.signs {
-				out = append(out, fact{label: "  " + l[0], value: l[1]})
-			}
+			out = append(out, text.Each(part.signs, func(l [2]string) fact { return fact{label: "  " + l[0], value: l[1]} })...)
 		}
 		return out[1:]
 	}})

@@ -200,9 +200,9 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	}
 	tail = slices.Concat(tail, space)
 	all := slices.Concat(space, d.body.draw(s, lines, wide, h-len(tail)-len(space)-len(rows)), tail)
-	for _, row := range rows {
-		all = append(all, newRow(wide).space((wide-spansWidth(row))/2).spans(t, row, wide, fit).String())
-	}
+	all = append(all, text.Each(rows, func(row []span) string {
+		return newRow(wide).space((wide-spansWidth(row))/2).spans(t, row, wide, fit).String()
+	})...)
 	d.look(body)
 	return all, wide
 }

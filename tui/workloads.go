@@ -104,10 +104,7 @@ func (p *workloadsPane) settle(s *scene) {
 	if !p.stale([2]any{p.only, s.only.text}, s.snap) {
 		return
 	}
-	var all []*cluster.Workload
-	for _, k := range p.kinds() {
-		all = append(all, s.snap.Workloads(k.kind)...)
-	}
+	all := slices.Concat(text.Each(p.kinds(), func(k shownKind) []*cluster.Workload { return s.snap.Workloads(k.kind) })...)
 	p.none = "no workloads beside deployments"
 	if p.only != "" {
 		p.none = "no " + shownKindOf(p.only).title

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 )
 
 // Indexes of resources. Further resources get the next indexes as New finds them.
@@ -205,11 +206,7 @@ func selector(s *metav1.LabelSelector) labels.Selector {
 }
 
 func (w *World) terms(c *class, list []corev1.PodAffinityTerm) []term {
-	out := make([]term, 0, len(list))
-	for i := range list {
-		out = append(out, w.term(c, &list[i]))
-	}
-	return out
+	return text.Each(list, func(t corev1.PodAffinityTerm) term { return w.term(c, &t) })
 }
 
 // unselected marks the nodes that the node selector or the required node affinity of a class

@@ -232,10 +232,7 @@ func questionLines(q view.Question) []string {
 	if q.Kind == view.QuestionRestore {
 		out[0] = "Already off or cordoned by lightsout, and so in each forecast:"
 	}
-	for _, l := range q.Lines {
-		out = append(out, plainMarks[l.Level]+text.Cells(l.Text))
-	}
-	return out
+	return append(out, text.Each(q.Lines, func(l view.Line) string { return plainMarks[l.Level] + text.Cells(l.Text) })...)
 }
 
 // askHidden shows a prompt and reads a line without echoing it. It hides even the keys

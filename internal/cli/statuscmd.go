@@ -35,9 +35,7 @@ func powerStatus(ctx context.Context, o options, nodes []string, as string, wait
 			return errors.Join(writeJSON(os.Stdout, rows), err)
 		}
 		table := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
-		for _, r := range rows {
-			table = append(table, []string{r.Node, r.Status, r.State, r.Proof, r.machine})
-		}
+		table = append(table, text.Each(rows, func(r statusRow) []string { return []string{r.Node, r.Status, r.State, r.Proof, r.machine} })...)
 		printLines(os.Stdout, columns("", table)...)
 		printLeft(os.Stdout, s, left, nodes, o.restore(cfg))
 		return err

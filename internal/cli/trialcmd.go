@@ -89,11 +89,7 @@ func newTrialCheckCommand() *cobra.Command {
 		Args:              takes(1, -1, "plan"),
 		ValidArgsFunction: plans,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var all []error
-			for _, name := range args {
-				all = append(all, checkPlan(cmd, name))
-			}
-			if err := errors.Join(all...); err != nil {
+			if err := errors.Join(text.Each(args, func(name string) error { return checkPlan(cmd, name) })...); err != nil {
 				return usageError{err}
 			}
 			return nil

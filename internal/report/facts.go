@@ -125,11 +125,7 @@ func apiAnswers(r *record.Record, from time.Time) time.Time {
 
 // unseenIn lists the spans in which lightsout did not see the cluster.
 func unseenIn(r *record.Record) []interval {
-	out := apiLost(r)
-	for _, b := range summaryOf(r).Blind {
-		out = append(out, interval{secondsAfter(r, b.From), secondsAfter(r, b.To)})
-	}
-	return out
+	return append(apiLost(r), text.Each(summaryOf(r).Blind, func(b record.Blind) interval { return interval{secondsAfter(r, b.From), secondsAfter(r, b.To)} })...)
 }
 
 // stoodStill reports whether lightsout did not run, and sent no requests, for a part of

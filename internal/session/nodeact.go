@@ -18,7 +18,7 @@ func (r *drains) act(i view.AskNodes, draining func(node string) bool) {
 	if i.Act == view.ActUncordon {
 		i.Nodes = slices.DeleteFunc(i.Nodes, func(n string) bool {
 			if draining(n) {
-				r.warn(view.LanePower, n, n+" is being drained")
+				r.warn(view.LanePower, n, n+" is being drained; :drain "+n+" can stop it")
 			}
 			return draining(n)
 		})

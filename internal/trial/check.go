@@ -163,8 +163,5 @@ func waited(w *plan.Action, off []string, about cluster.Key) (subjects [][2]stri
 	case plan.WaitRestored:
 		phase, subjects = view.PhaseReady, [][2]string{{view.PhaseRestored, dep}}
 	}
-	for _, n := range nodes {
-		subjects = append(subjects, [2]string{phase, n})
-	}
-	return subjects
+	return append(subjects, text.Each(nodes, func(n string) [2]string { return [2]string{phase, n} })...)
 }

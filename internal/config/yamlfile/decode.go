@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"lightsout/internal/text"
 )
 
 // Group is a mapping whose fields are given once, by name.
@@ -66,10 +68,7 @@ func Single(err error) (faults []error) {
 	if !ok {
 		return slices.DeleteFunc([]error{err}, func(err error) bool { return err == nil })
 	}
-	for _, one := range joined.Unwrap() {
-		faults = append(faults, Single(one)...)
-	}
-	return faults
+	return slices.Concat(text.Each(joined.Unwrap(), Single)...)
 }
 
 // Take reads the fields that the struct into has, those of embedded structs included, and

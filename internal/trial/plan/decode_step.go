@@ -51,10 +51,7 @@ func decodeStep(n *yaml.Node) (Step, error) {
 	if n.Kind != yaml.MappingNode {
 		return s, yamlfile.ErrorAt(n.Line, `a step is written like "- off: [kube-node3]", and this is %s`, yamlfile.Is(n))
 	}
-	var inside []string
-	for _, k := range kinds {
-		inside = append(inside, k.fields...)
-	}
+	inside := slices.Concat(text.Each(kinds, func(k kind) []string { return k.fields })...)
 	word, g, err := openOne(n, "a step", "step", kindNames(), []string{"name"}, inside)
 	s.word = Kind(word)
 	if word == "" {
