@@ -189,6 +189,9 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 	if got := w.x.leftCordoned(); len(got) > 0 || len(d.now()) > 0 {
 		t.Errorf("left cordoned: %v", got)
 	}
+	if got := w.x.PoweredOn(); !slices.Equal(got, []string{"kube-node4"}) {
+		t.Errorf("powered on before leaving: %v", got)
+	}
 }
 
 // The drain of one of two nodes fails. That node stays on, and it alone has failed.
