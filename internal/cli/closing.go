@@ -26,6 +26,7 @@ func (a *app) sayEnd() {
 	if a.outages != nil && a.outages.Newest() != "" {
 		say("outage", a.outages.Newest())
 	}
+	a.left.back = a.session.PoweredOn()
 	a.sayLeftOff()
 	if a.opt.lab == "" { // which ends with its record
 		fmt.Fprintf(stderr, "the session's record is in %s\n", a.dir)
@@ -33,8 +34,9 @@ func (a *app) sayEnd() {
 }
 
 // leftover are the nodes that are left off or cordoned: those that are off, those that lightsout did not
-// see off and that may still go off, those that are still cordoned, and those that stay so, as the operator wanted.
-type leftover struct{ off, late, cordoned, wanted []string }
+// see off and that may still go off, those that are still cordoned, and those that stay so, as the operator wanted;
+// and those that are back, because the operator wanted that before leaving.
+type leftover struct{ off, late, cordoned, wanted, back []string }
 
 // leftBehind returns what is left according to the readable part of the journal.
 func leftBehind(j *power.Journal) (left leftover, err error) {
@@ -91,11 +93,14 @@ func leftName(l power.LeftOff, present string) string {
 	return l.Node
 }
 
-// sayLeftOff prints the machines and nodes that are still off or cordoned, or may be; nothing for
+// sayLeftOff prints the machines and nodes that are back, still off or cordoned, or may be; nothing for
 // a lab, which has ended with them.
 func (a *app) sayLeftOff() {
 	if a.opt.lab != "" {
 		return
+	}
+	if len(a.left.back) > 0 {
+		fmt.Fprintf(stderr, "powered on before leaving: %s (Ready)\n", text.List(a.left.back))
 	}
 	for _, err := range a.left.errors(a.opt.restore(a.config)) {
 		fmt.Fprintln(stderr, err)

@@ -48,7 +48,8 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 // The end of a command names what may be off, also where nothing else is left; the end of a lab names nothing.
 func TestTheEndNamesWhatMayBeOff(t *testing.T) {
 	for want, a := range map[string]*app{
-		"":                         {opt: options{lab: "mdx"}, left: leftover{late: []string{"n4"}}},
+		"": {opt: options{lab: "mdx"}, left: leftover{late: []string{"n4"}}},
+		"powered on before leaving: n3 and n4 (Ready)\n": {left: leftover{back: []string{"n3", "n4"}}},
 		"may be off: n4; ":         {left: leftover{late: []string{"n4"}}},
 		"off by the journal: n3; ": {left: leftover{off: []string{"n3"}}},
 		"n3 and n4 stay cordoned, as you asked; uncordon with: kubectl --context 'a b' uncordon n3 n4\n": {left: leftover{wanted: []string{"n3", "n4"}}, kubectl: []string{"kubectl", "--context", "a b"}},

@@ -196,5 +196,8 @@ func TestLeavingWaitsForANodeThatBoots(t *testing.T) {
 			w.turn("kube-node4", false)
 		}
 		w.x.waitEnd()
+		if got := w.x.PoweredOn(); slices.Equal(got, []string{"kube-node4"}) != (choice == "on") {
+			t.Errorf("%s: powered on before leaving: %v", choice, got)
+		}
 	}
 }

@@ -12,12 +12,8 @@ import (
 	"lightsout/power"
 )
 
-const (
-	// heldLimit is how long a blocked drain waits before it asks the operator, and
-	// heldAgain how long before it asks again.
-	heldLimit = 15 * time.Second
-	heldAgain = time.Minute
-)
+// heldLimit is how long a blocked drain waits before it asks the operator.
+const heldLimit = 15 * time.Second
 
 // IDs of choices about a drain that is held up.
 const (
@@ -55,6 +51,9 @@ const beforeDrain power.Action = "drain"
 // cordonsBefore are the actions that a drain's cordon prepares.
 var cordonsBefore = map[drainer]power.Action{drainerTrial: power.ActionShutdown, drainerShutdown: power.ActionShutdown, drainerOperator: beforeDrain}
 
+// asksAgain is what, followed by the node, has a drain ask the operator again.
+var asksAgain = map[drainer]string{drainerShutdown: "s on ", drainerOperator: ":drain "}
+
 // actionsAfter are the actions that follow a drain.
 var actionsAfter = map[drainer]power.Action{drainerShutdown: power.ActionShutdown}
 
@@ -80,6 +79,7 @@ type nodeDrain struct {
 	progress cluster.DrainProgress
 	holder   string    // the budget that holds the first of the held pods; empty if unknown
 	askAt    time.Time // when to ask the operator about the pods that block the drain
+	waits    bool      // the operator keeps waiting: it asks no more by itself
 }
 
 // has reports whether a node is one of those that are drained.

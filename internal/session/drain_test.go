@@ -189,6 +189,9 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 	if got := w.x.leftCordoned(); len(got) > 0 || len(d.now()) > 0 {
 		t.Errorf("left cordoned: %v", got)
 	}
+	if got := w.x.PoweredOn(); !slices.Equal(got, []string{"kube-node4"}) {
+		t.Errorf("powered on before leaving: %v", got)
+	}
 }
 
 // The drain of one of two nodes fails. That node stays on, and it alone has failed.
@@ -306,6 +309,50 @@ func TestAHeldDrainIsLeftCutShortOrGoesOn(t *testing.T) {
 					t.Errorf("the notice is %+v", f.Notice)
 				}
 			}
+		})
+	}
+}
+
+// A blocked drain asks by itself once. After "Keep waiting" it asks when the operator does what the screen names.
+func TestABlockedDrainAsksByItselfOnce(t *testing.T) {
+	t.Parallel()
+	nodes := []string{"kube-node3"}
+	for again, c := range map[string]struct {
+		begin view.Intent
+		kind  view.QuestionKind
+		yes   string
+	}{
+		"s on kube-node3":   {view.AskPower{Action: power.ActionShutdown, Nodes: nodes}, view.QuestionSwitch, view.ChoiceDrain},
+		":drain kube-node3": {view.AskNodes{Act: view.ActDrain, Nodes: nodes}, view.QuestionDrain, view.ChoiceYes},
+	} {
+		t.Run(again, func(t *testing.T) {
+			t.Parallel()
+			d := newDrainer()
+			d.held["kube-node3"] = budget
+			var ahead atomic.Int64
+			w := drainWorld(t, d, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+			w.x.Send(c.begin)
+			w.x.answer(c.kind, c.yes)
+			w.x.frame("what holds it", func(f *view.Frame) bool {
+				return slices.Equal(f.Next[:min(1, len(f.Next))], []string{"drain of kube-node3 is blocked · " + again + " asks again"})
+			})
+			ahead.Store(int64(session.HeldLimit))
+			q := w.x.question(view.QuestionDrain)
+			if text := questionText(q); !strings.Contains(text, "Keep waiting: lightsout asks no more by itself; "+again+" asks again.") {
+				t.Errorf("the question is\n%s", text)
+			}
+			w.x.Send(view.Answer{Question: q.ID, Choice: "wait"})
+			w.x.frame("the question gone", func(f *view.Frame) bool { return f.Question == nil })
+			ahead.Store(int64(time.Hour))
+			f := w.x.frame("an hour later", func(f *view.Frame) bool {
+				return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == view.CodeProgramPaused && e.Seconds > 60 })
+			})
+			if f.Question != nil || len(f.Next) == 0 || !strings.Contains(f.Next[0], again) {
+				t.Errorf("next %q, question %+v", f.Next, f.Question)
+			}
+			w.x.Send(c.begin)
+			w.x.answer(view.QuestionDrain, "leave")
+			w.x.frame("its end", func(f *view.Frame) bool { return hasCode(f, view.CodeDrainCancelled, "kube-node3") })
 		})
 	}
 }

@@ -80,8 +80,8 @@ func (r *drains) next() (out []string) {
 			if n.holder != "" {
 				waits = "drain of " + n.node + " waits for budget " + n.holder
 			}
-			if d.by != drainerTrial {
-				waits += " · s on " + n.node + " asks again"
+			if again := asksAgain[d.by]; again != "" {
+				waits += " · " + again + n.node + " asks again"
 			}
 			out = append(out, waits)
 		}
@@ -162,12 +162,12 @@ func (r *drains) cancelled() []view.Line {
 	return listed("Being drained; if the drain is cancelled, they stay on:", slices.Compact(nodes), func(string) string { return "" })
 }
 
-// askAboutHeld asks about those that are held up for too long.
+// askAboutHeld asks about those that are held up for too long, unless the operator keeps waiting.
 func (r *drains) askAboutHeld() {
 	now := r.now()
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if d.by != drainerTrial && n.state.underWay() && !n.askAt.IsZero() && !now.Before(n.askAt) {
+			if d.by != drainerTrial && n.state.underWay() && !n.waits && !n.askAt.IsZero() && !now.Before(n.askAt) {
 				r.ask(d, n)
 			}
 		}
@@ -198,9 +198,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 		case leaveNow:
 			r.decide(d, n, drainLeft)
 		default:
-			if !n.askAt.IsZero() {
-				n.askAt = r.now().Add(heldAgain)
-			}
+			n.waits = true
 		}
 	})
 }
@@ -223,6 +221,6 @@ func (n *nodeDrain) question(by drainer) view.Question {
 	for _, k := range n.progress.HeldPods() {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: n.progress.Held[k], Of: "pods"})
 	}
-	q.Lines = append(q.Lines, view.Line{Text: "Keep waiting: s on " + n.node + " asks again; lightsout asks by itself after " + text.Span(heldAgain) + "."}, view.Line{Text: undone})
+	q.Lines = append(q.Lines, view.Line{Text: "Keep waiting: lightsout asks no more by itself; " + asksAgain[by] + n.node + " asks again."}, view.Line{Text: undone})
 	return q
 }

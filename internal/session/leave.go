@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -17,7 +18,17 @@ const (
 // leaving ends the session in order.
 type leaving struct {
 	*switching
-	loads *loads
+	loads   *loads
+	awaited []string // what waitsFor named when the operator chose to wait
+}
+
+// PoweredOn names the nodes that the operator waited for before leaving, and that are Ready after lightsout has
+// powered their machines on. It is for after Run.
+func (s *Session) PoweredOn() []string {
+	return slices.DeleteFunc(slices.Clone(s.leaving.awaited), func(name string) bool {
+		o := s.machines.outages[name]
+		return o == nil || !o.Returned() || s.snapshot.Node(name) == nil || s.snapshot.Node(name).Ready != cluster.TriTrue
+	})
 }
 
 // end ends the session without asking, after its guest.
@@ -86,7 +97,7 @@ func (v *leaving) question() (view.Question, bool) {
 func (v *leaving) answered(a view.Answer, named []string) {
 	next := map[string]departureState{leaveNow: gone, leaveOn: bringing, leaveUndo: undoing}[a.Choice] // else staying
 	v.departure.to(next)
-	v.departure.named = named
+	v.departure.named, v.awaited = named, v.waitsFor()
 	if v.departure.undoes() {
 		v.drains.leave()
 		v.restore(nil, v.cordons.open())
