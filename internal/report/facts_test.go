@@ -48,7 +48,7 @@ func cutsTheHost(r *record.Record) {
 
 // hostIsCut is what the opening tells of it.
 const hostIsCut = " Why requests failed for so long: the API server gave no answer then either: most likely the way to both failed, or their host." +
-	" Why pods of default/web were missing: 1 pod on k8s2; deleted after tolerationSeconds 5m00s."
+	" Why pods were missing: 1 pod on k8s2; deleted after tolerationSeconds 5m00s."
 
 // hostIsAdvised is what the opening advises then.
 const hostIsAdvised = " To shorten it: give requests a way that does not go through the host of the API server, and the API server more than one host."

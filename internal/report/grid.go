@@ -98,10 +98,7 @@ func (s section) listed(columns int) []string {
 				rest = append(rest, s.Head[i+1].Name+" "+c)
 			}
 		}
-		out = append(out, row[0])
-		for _, l := range text.Wrap(strings.Join(rest, " · "), max(20, columns-3)) {
-			out = append(out, "   "+l)
-		}
+		out = append(append(out, row[0]), text.Each(text.Wrap(strings.Join(rest, " · "), max(20, columns-3)), func(l string) string { return "   " + l })...)
 	}
 	return out
 }

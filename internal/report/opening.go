@@ -72,6 +72,10 @@ func opening(r *record.Record, c *causes) (out []string) {
 			add(why, "Why pods of "+text.List(names)+" were missing: ", where(on), held)
 		}
 		add(change, "To shorten it: ", shorterOf(r, c, i).Brief)
+		if len(f.Workloads) == 1 { // the first paragraph names it
+			of := f.Workloads[0].of()
+			at[why], at[change] = strings.ReplaceAll(at[why], of, ""), strings.ReplaceAll(at[change], of, "")
+		}
 	}
 	if n := len(all) - len(shown); n > 0 {
 		add(change, "", fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
@@ -293,9 +297,9 @@ func podsOf(r *record.Record, f *Facts) string {
 		said[0] = fmt.Sprintf("%d of %s were available already before", w.Before, pods)
 	}
 	lost := slices.DeleteFunc(slices.Clone(f.Workloads[1:]), func(w Workload) bool { return w.lacked() == 0 })
-	for _, w := range lost[:min(len(lost), workloadsMost-1)] {
-		said = append(said, w.count(itoa(w.Of)+w.of())+w.length(r, " (%s)", ", %d still missing"))
-	}
+	said = append(said, text.Each(lost[:min(len(lost), workloadsMost-1)], func(w Workload) string {
+		return w.count(itoa(w.Of)+w.of()) + w.length(r, " (%s)", ", %d still missing")
+	})...)
 	lost = slices.DeleteFunc(lost, func(w Workload) bool { return w.already() })
 	return strings.Join(moreLost(said, len(lost)-(workloadsMost-1)), "; ")
 }
