@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lightsout/cluster"
-	"lightsout/internal/text"
 )
 
 // Indexes of resources. Further resources get the next indexes as New finds them.
@@ -206,7 +205,11 @@ func selector(s *metav1.LabelSelector) labels.Selector {
 }
 
 func (w *World) terms(c *class, list []corev1.PodAffinityTerm) []term {
-	return text.Each(list, func(t corev1.PodAffinityTerm) term { return w.term(c, &t) })
+	out := make([]term, 0, len(list))
+	for i := range list {
+		out = append(out, w.term(c, &list[i]))
+	}
+	return out
 }
 
 // unselected marks the nodes that the node selector or the required node affinity of a class

@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
-
-	"lightsout/internal/text"
 )
 
 // counter counts the pods that match a rule, for each domain of a topology.
@@ -91,7 +89,9 @@ func (w *World) affinityCounters(c *class) (out []*counter, alone bool) {
 	all := func(x *class) bool {
 		return !slices.ContainsFunc(terms, func(t term) bool { return !t.matches(w, x) })
 	}
-	out = text.Each(terms, func(t term) *counter { return w.newCounter(w.topology(t.key), false, nil, all) })
+	for i := range terms {
+		out = append(out, w.newCounter(w.topology(terms[i].key), false, nil, all))
+	}
 	return out, len(terms) > 0 && all(c)
 }
 

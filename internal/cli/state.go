@@ -25,9 +25,7 @@ func stateLines(f *view.Frame) []string {
 	if g := f.Load.Gauge; g.Capacity > 0 {
 		out = append(out, fmt.Sprintf("Requests: serving %d of %d, queued %d", g.Served, g.Capacity, g.Queued))
 	}
-	for _, next := range f.Next {
-		out = append(out, "Next: "+next)
-	}
+	out = append(out, text.Each(f.Next, func(next string) string { return "Next: " + next })...)
 	return text.Each(out, func(l string) string { return strings.TrimRight(text.Cells(l), " ") })
 }
 
@@ -97,9 +95,9 @@ func stateDeployments(s *cluster.Snapshot) []string {
 	}
 	out := table(fmt.Sprintf("Deployments: %d", len(rows)-1), rows)
 	rows = [][]string{{"WORKLOAD", "KIND", "READY", "STATUS"}}
-	for _, w := range s.Lacking() {
-		rows = append(rows, []string{w.Key.String(), string(w.Kind), fmt.Sprintf("%d of %d", w.Ready, w.Desired), w.Word})
-	}
+	rows = append(rows, text.Each(s.Lacking(), func(w *cluster.Workload) []string {
+		return []string{w.Key.String(), string(w.Kind), fmt.Sprintf("%d of %d", w.Ready, w.Desired), w.Word}
+	})...)
 	if len(rows) > 1 {
 		out = append(out, table(fmt.Sprintf("Other workloads that lack pods: %d", len(rows)-1), rows)...)
 	}

@@ -3,8 +3,6 @@ package outage
 import (
 	"slices"
 	"time"
-
-	"lightsout/internal/text"
 )
 
 // SpanKind is a way in which a node is seen to be down. Spans of one node may overlap.
@@ -76,6 +74,11 @@ func (o *Spans) See(x Sight) {
 }
 
 // Spans are the spans so far, in the order in which they began. The slice never changes.
-func (o *Spans) Spans() []Span { return text.Each(o.all, func(s *Span) Span { return *s }) }
+func (o *Spans) Spans() (out []Span) {
+	for _, s := range o.all {
+		out = append(out, *s)
+	}
+	return out
+}
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
