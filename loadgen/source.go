@@ -154,8 +154,6 @@ func (m *measurement) report(q *question) {
 }
 
 func plus(sum **int, n float64) {
-	if *sum == nil {
-		*sum = new(int)
-	}
+	*sum = cmp.Or(*sum, new(int))
 	**sum += int(math.Round(n))
 }

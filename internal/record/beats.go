@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"time"
 
 	"lightsout/cluster"
@@ -25,9 +26,7 @@ func (b beats) into(x *Sample, s *cluster.Snapshot) {
 		if seen.Equal(b[n.Name]) {
 			continue
 		}
-		if x.Cluster == nil {
-			x.Cluster = &Cluster{Version: s.Version, At: s.At}
-		}
+		x.Cluster = cmp.Or(x.Cluster, &Cluster{Version: s.Version, At: s.At})
 		if x.Cluster.Beats == nil {
 			x.Cluster.Beats = map[string]Beat{}
 		}

@@ -103,9 +103,7 @@ func podsIn(r *record.Record) *pods {
 				}
 				drop(p.Key, x.At)
 				w := workloadOf(p)
-				if counts[w] == nil {
-					counts[w] = &tally{}
-				}
+				counts[w] = cmp.Or(counts[w], &tally{})
 				counts[w].add(p, 1)
 				now[p.Key], all.lives[idOf(p)] = p, all.lives[idOf(p)].shown(p, x.At)
 				all.owners[p.Key], all.owners[cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}] = w, w

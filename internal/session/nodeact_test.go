@@ -125,7 +125,9 @@ func TestABlockedDrainOfTheOperatorIsStopped(t *testing.T) {
 	w.x.answer(view.QuestionDrain, view.ChoiceYes)
 	w.x.frame("the reason", func(f *view.Frame) bool { return hasCode(f, view.CodeDrainHeld, "kube-node3") })
 	w.x.Send(view.AskNodes{Act: view.ActUncordon, Nodes: drain.Nodes})
-	w.x.frame("a refusal", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "kube-node3 is being drained; :drain kube-node3 can stop it") })
+	w.x.frame("a refusal", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "kube-node3 is being drained; :drain kube-node3 can stop it")
+	})
 	w.x.Send(drain)
 	if q := w.x.question(view.QuestionDrain); !strings.Contains(questionText(q), "its budget allows no eviction") || strings.Contains(questionText(q), "hut down") {
 		t.Errorf("the question is\n%s", questionText(q))

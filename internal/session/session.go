@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -117,9 +118,7 @@ func New(opt Options) *Session {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	if opt.Target == nil {
-		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
-	}
+	opt.Target = cmp.Or(opt.Target, NewTarget(nil, cluster.Key{}, opt.Now))
 	if opt.Kubectl == nil {
 		opt.Kubectl = []string{"kubectl"}
 	}

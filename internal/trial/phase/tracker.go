@@ -69,9 +69,7 @@ type rows map[string]*row
 
 // of returns the row of a phase, and adds it if there is none.
 func (all rows) of(name string) *row {
-	if all[name] == nil {
-		all[name] = &row{}
-	}
+	all[name] = cmp.Or(all[name], &row{})
 	return all[name]
 }
 
