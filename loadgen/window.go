@@ -47,8 +47,8 @@ const (
 type Window struct {
 	Series
 	atZero Totals
-	// Before counts the requests that had no connection at zero, a second or more after they had asked for it, and
-	// never got one. No query counts them: what kept them from it was there before the power-off.
+	// Before counts the requests that had no connection when the power-off, or the drain that led to it, began, a second or more
+	// after they had asked for it, and never got one. No query counts them: what kept them from it was there before.
 	Before int
 	// silent counts the requests that were not ok and got no byte for least before they ended.
 	silent map[silence]int
@@ -65,13 +65,14 @@ type silence struct {
 // NewWindow returns a Window without requests.
 func NewWindow() *Window { return &Window{silent: map[silence]int{}} }
 
-// Note takes the end of a request. It ignores those that ended before zero, and all while there is none.
-func (w *Window) Note(r *Record, zero time.Time) {
+// Note takes the end of a request. It ignores those that ended before zero, and all while there is none. disrupted is
+// when what led to the power-off began, such as a drain.
+func (w *Window) Note(r *Record, zero, disrupted time.Time) {
 	if zero.IsZero() || r.Class == ClassUnsent || r.End.Before(zero) {
 		return
 	}
 	from := r.CountedAt()
-	if r.Class == ClassConnectTimeout && r.Dial.Before(zero.Add(-time.Second)) && !r.Dial.IsZero() {
+	if r.Class == ClassConnectTimeout && r.Dial.Before(disrupted.Add(-time.Second)) && !r.Dial.IsZero() {
 		w.Before++
 		return
 	}

@@ -104,7 +104,7 @@ func TestAnErrorWindowLastsUntilTheLastFailureEnded(t *testing.T) {
 				zero = tc.outages[0].Off
 			}
 			for _, r := range requests {
-				w.Note(r, zero)
+				w.Note(r, zero, zero)
 			}
 			if got := findings(w, tc.outages); got != tc.want {
 				t.Errorf("%s:\n got %q\nwant %q", name, got, tc.want)
@@ -146,4 +146,16 @@ func findings(w *Window, outages PowerOffs) string {
 		text += "; hung: " + n.Ends()
 	}
 	return text
+}
+
+// A request that found no connection since a drain began fails because of the drain, and counts from the power-off.
+func TestAConnectionThatADrainKeptFromARequestCounts(t *testing.T) {
+	r := &Record{Class: ClassConnectTimeout, Scheduled: at(8.4), Sent: at(8.4), Dial: at(8.4), End: at(11.4)}
+	for drained, want := range map[time.Time]string{at(8): "10–11.4 open; at zero: 1 failed (1 connect timeout)", at(10): "unasked; before: 1"} {
+		w := NewWindow()
+		w.Note(r, at(10), drained)
+		if got := findings(w, PowerOffs{{Off: at(10)}}); got != want {
+			t.Errorf("a drain at %s: %q", drained.Sub(at(0)), got)
+		}
+	}
 }

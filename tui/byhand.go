@@ -186,18 +186,18 @@ func (h hand) remove() []byHand {
 	if h.down == "" {
 		return slices.Concat(freed, []byHand{{h.kubectl("delete", h.named()), ""}})[:max(1, len(freed))]
 	}
+	node, bound := hand{s: h.s}, after("; its volume ", forecast.BoundTo(h.s.snap, h.pod), " is there: no new pod starts before")
 	off := "risk: the container may still run, and write to its volume beside the new pod; first make sure that the machine of " + h.pod.Node + " is off"
 	if h.s.f.Power[h.pod.Node].Reading.Proves(power.Off) {
 		off = "frees the name at once; the machine of " + h.pod.Node + " is proven off, so the container does not run: leave it off until the pod is gone"
 	}
-	node, volume := hand{s: h.s}, forecast.BoundTo(h.s.snap, h.pod)
-	return append([]byHand{
-		{h.kubectl("delete", h.named(), "--wait=false"), "the pod ends once " + h.pod.Node + " is back" + after("; its volume ", volume, " is there: no new pod starts before")},
+	return slices.Concat([]byHand{
+		{h.kubectl("delete", h.named(), "--wait=false"), "the pod ends once " + h.pod.Node + " is back" + bound},
 		{node.kubectl("taint", "nodes", h.pod.Node, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
 			"for all pods of the node: deletes them by force and detaches their volumes, so it must be off too. Once it is back:"},
 		{node.kubectl("taint", "nodes", h.pod.Node, "node.kubernetes.io/out-of-service-"), "otherwise nothing runs on the node again"},
-		{h.kubectl("delete", h.named(), "--grace-period=0", "--force"), off},
-	}, freed...)
+		{h.kubectl("delete", h.named(), "--grace-period=0", "--force"), off + bound},
+	}[btoi(!h.pod.Deleting.IsZero()):], freed) // one that ends already needs no deletion
 }
 
 // scaleTo takes the number of replicas.

@@ -247,7 +247,7 @@ func copyText(m *Model, text string) { m.toClipboard(clean(text), text) }
 // arrives, only the terminal knows.
 func (m *Model) toClipboard(text, what string) {
 	m.cmd = tea.SetClipboard(text)
-	m.notices.add(notice{text: "sent to the terminal's clipboard" + m.opts.Clipboard + ": " + what, copied: text, at: m.opts.Now(), stands: time.Minute, st: m.s.t.strong})
+	m.notices.add(notice{text: "sent to the terminal's clipboard: " + what + m.opts.Clipboard, copied: text, at: m.opts.Now(), stands: time.Minute, st: m.s.t.strong})
 	m.opts.Clipboard = ""
 }
 

@@ -344,7 +344,7 @@ func openSurvey(m *Model, nodes []string) {
 	pairs := len(nodes) == 0 && len(m.s.snap.Nodes()) <= pairsMost
 	command := m.s.f.Program + " survey" + strings.Repeat(" --pairs", btoi(pairs)) + after(" ", text.ShellLine(nodes...), "")
 	d := &surveyDialog{wanted: view.Inspect{Survey: max(20, m.w-6), Together: strings.Join(nodes, " "), Pairs: pairs}}
-	d.factsDialog = factsDialog{heading: "Survey", facts: d.lines, copies: "its command", copied: func() string { return command }}
+	d.factsDialog = factsDialog{heading: "Survey" + after(" of ", some(len(nodes), text.Noun(len(nodes), "node", "nodes together")), " (:survey without marks: of all)"), facts: d.lines, copies: "its command", copied: func() string { return command }}
 	m.dialogs.open(d)
 }
 

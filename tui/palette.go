@@ -208,7 +208,7 @@ func (d *paletteDialog) press(p pressed) (view.Intent, bool) {
 		d.chosen = max(0, min(d.chosen+1, len(d.found)-1))
 	case "tab":
 		if c.text != "" {
-			d.write(cmp.Or(c.fill, c.text))
+			d.write(cmp.Or(c.fill, append(slices.Clip(c.names), c.text)[0]))
 		}
 	case "enter":
 		switch {

@@ -50,7 +50,7 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 		return ""
 	}
 	m, _, now := testModel(mdxOutage(), 120, 36, Options{Clipboard: " (tmux: …)"})
-	for _, want := range []string{"clipboard (tmux: …): kube-node3", "clipboard: kube-node3"} { // what tmux needs, once
+	for _, want := range []string{"clipboard: kube-node3 (tmux: …)", "clipboard: kube-node3"} { // what tmux needs, once
 		typeKeys(m, "1 Y")
 		*now = now.Add(30 * time.Second)
 		m.Update(tickMsg{})

@@ -114,9 +114,13 @@ func TestTheLeastAvailableCountsFromTheDrain(t *testing.T) {
 		}
 		tr.Observe(cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Deployments: []*cluster.Deployment{{Key: cluster.Key{Namespace: "default", Name: "web"}, Replicas: 6, Available: available}}}), at(float64(s-4)))
 	}
+	web := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: "web"}}
+	for s, available := range map[float64]int{-9: 0, -1: 2} { // the first before the drain, the second within one snapshot
+		tr.Changed(cluster.Transition{Subject: web, Change: cluster.ChangeReplicas, Available: available, When: cluster.At(at(s))})
+	}
 	tr.Zero(zero, bootOf("a", -1))
 	lowest, since := tr.Lowest()
-	if lowest == nil || *lowest != 3 || !since.Equal(at(-3)) {
+	if lowest == nil || *lowest != 2 || !since.Equal(at(-3)) {
 		t.Errorf("%v since %v", lowest, since)
 	}
 	if s := unseen(&record.Summary{Zero: zero, Disrupted: since, Blind: []record.Blind{{From: -9, To: -2}, {From: 1, To: 2}}}); s != 2 {

@@ -354,6 +354,7 @@ func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
 		"every third, for a while":  {every(3, 18), window, false, true, "no 10 s of success followed"},
 		"and then none":             {append(every(3, 18), every(100, 80)...), window, true, false, "15"},
 		"all ok":                    {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "none failed"},
+		"none was forecast":         {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, plan.Expectation{Measure: "error_window", Step: "a", Predicted: true}, true, false, "none failed, and no failure was forecast"},
 	} {
 		got := judgeExpectation(c.expect, outage(t, c.requests...))
 		if got.OK != c.ok || got.Unobserved != c.unobserved || !strings.Contains(got.Got, c.got) {

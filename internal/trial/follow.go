@@ -41,6 +41,8 @@ func (r *run) handle(e session.Event) {
 	switch e := e.(type) {
 	case loadgen.Record: // and all others in the record
 		r.follow(r.t.ended.Take())
+	case cluster.Transition: // two of them may be one snapshot
+		r.tracker.Changed(e)
 	case *cluster.Snapshot:
 		r.tracker.Down(r.s.Down())
 		r.observe(e)

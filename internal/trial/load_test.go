@@ -58,7 +58,7 @@ func TestFailuresAfterEachDetectionCount(t *testing.T) {
 func windowOf(requests ...loadgen.Record) *loadgen.Window {
 	w := loadgen.NewWindow()
 	for i := range requests {
-		w.Note(&requests[i], zero)
+		w.Note(&requests[i], zero, zero)
 	}
 	return w
 }

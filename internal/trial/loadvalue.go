@@ -128,7 +128,11 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 		out = append(out, v.forecast(x, errors))
 	}
 	if len(out) == 0 {
-		out = []value{exactly(0, "0 s, none failed").within(x).forecast(x, errors).unsent(l, math.Inf(1))}
+		got := "0 s, none failed"
+		if x.Predicted && errors.Predicted == nil {
+			x.Predicted, got = false, got+", and no failure was forecast"
+		}
+		out = []value{exactly(0, got).within(x).forecast(x, errors).unsent(l, math.Inf(1))}
 	}
 	last := &out[len(out)-1]
 	if l.AtZero != nil && l.AtZero.Failed+l.AtZero.Cancelled > 0 {

@@ -50,9 +50,9 @@ func (t *Tracker) Runs() []int { return slices.Sorted(maps.Keys(t.failures.runs)
 
 // Request records a request that has ended.
 func (t *Tracker) Request(r loadgen.Record) {
-	t.failures.all.Note(&r, t.zero)
+	t.failures.all.Note(&r, t.zero, t.disrupted)
 	x := t.Run(r.Run)
-	x.Note(&r, t.zero)
+	x.Note(&r, t.zero, t.disrupted)
 	x.totals.Count(r)
 	if x.From.IsZero() {
 		x.From = r.Scheduled

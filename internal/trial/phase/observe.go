@@ -82,14 +82,25 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 // observeAvailable counts the pods of the deployment that are available.
 func (t *Tracker) observeAvailable(s *cluster.Snapshot) {
 	d := s.Deployment(t.deployment)
-	if d == nil || t.disrupted.IsZero() || s.Link.State != cluster.LinkLive {
-		return
+	switch {
+	case d == nil || s.Link.State != cluster.LinkLive:
+	case !d.Gone.IsZero(): // deleted, and its pods with it
+		t.available(0)
+	default:
+		t.available(d.Available)
 	}
-	n := d.Available
-	if !d.Gone.IsZero() { // deleted, and its pods with it
-		n = 0
+}
+
+// Changed takes a change of the cluster.
+func (t *Tracker) Changed(c cluster.Transition) {
+	if c.Change == cluster.ChangeReplicas && c.Subject == (cluster.Ref{Kind: cluster.KindDeployment, Key: t.deployment}) && !c.When.By.Before(t.disrupted) {
+		t.available(c.Available)
 	}
-	if t.lowest == nil || n < *t.lowest {
+}
+
+// available counts how many pods of the deployment are available.
+func (t *Tracker) available(n int) {
+	if !t.disrupted.IsZero() && (t.lowest == nil || n < *t.lowest) {
 		t.lowest = &n
 	}
 }
