@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -70,11 +71,7 @@ func Parse(what, text string) (*Template, error) {
 
 // names are those that the text leaves open.
 func (t *Template) names() []string {
-	var out []string
-	for _, m := range opening.FindAllStringSubmatch(t.text, -1) {
-		out = append(out, m[1])
-	}
-	return out
+	return text.Each(opening.FindAllStringSubmatch(t.text, -1), func(m []string) string { return m[1] })
 }
 
 // PerNode reports whether it names anything, so that nodes differ.
