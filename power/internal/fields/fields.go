@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -71,7 +70,11 @@ func Parse(what, text string) (*Template, error) {
 
 // names are those that the text leaves open.
 func (t *Template) names() []string {
-	return text.Each(opening.FindAllStringSubmatch(t.text, -1), func(m []string) string { return m[1] })
+	var out []string
+	for _, m := range opening.FindAllStringSubmatch(t.text, -1) {
+		out = append(out, m[1])
+	}
+	return out
 }
 
 // PerNode reports whether it names anything, so that nodes differ.
