@@ -79,7 +79,8 @@ func (c *Client) Identity(ctx context.Context) (id Identity, err error) {
 	ctx, cancel := context.WithTimeout(ctx, identityTimeout)
 	defer cancel()
 	id = c.cfg.Identity()
-	if id.UID, err = c.readUID(ctx, mainLine); err != nil {
+	id.UID, err = c.readUID(ctx, mainLine)
+	if err != nil {
 		return id, sentence("the cluster's UID can't be read: "+c.why(ctx, err, "get on the namespace kube-system", "it has no namespace kube-system"), err)
 	}
 	return id, nil
