@@ -177,13 +177,12 @@ func (c *Client) listed(ctx context.Context, r resource, namespace, fields strin
 }
 
 // eventsOn reads the events on an object, oldest first.
-func (c *Client) eventsOn(ctx context.Context, r resource, o *described) ([]ObjectEvent, string) {
+func (c *Client) eventsOn(ctx context.Context, r resource, o *described) (out []ObjectEvent, why string) {
 	fields := "involvedObject.name=" + o.Name + ",involvedObject.kind=" + r.kind
 	raw, err := c.listed(ctx, events, o.Namespace, fields)
 	if err != nil {
 		return nil, harmless(c.why(ctx, err, "list on events", ""))
 	}
-	var out []ObjectEvent
 	for _, item := range raw {
 		var e corev1.Event
 		// A node's events are known by its name alone: its kubelet has no other uid.
@@ -222,12 +221,11 @@ func ownerOf(o *described, ref Ref) Ref {
 	return Ref{}
 }
 
-func containersOf(o *described) []Container {
+func containersOf(o *described) (out []Container) {
 	spec := o.Spec.PodSpec
 	if len(spec.Containers) == 0 {
 		spec = o.Spec.Template.Spec
 	}
-	var out []Container
 	add := func(all []corev1.Container, statuses []corev1.ContainerStatus, first bool) {
 		for _, c := range all {
 			v := Container{Name: nameOf(c.Name), Image: harmless(c.Image), Init: first,

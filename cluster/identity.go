@@ -75,15 +75,14 @@ const identityTimeout = 30 * time.Second
 // holds only the values from the kubeconfig. From the first UID on, which a Watcher reads
 // too, c belongs to that cluster: a Watcher takes no data from another one, and Confirm
 // fails.
-func (c *Client) Identity(ctx context.Context) (Identity, error) {
+func (c *Client) Identity(ctx context.Context) (id Identity, err error) {
 	ctx, cancel := context.WithTimeout(ctx, identityTimeout)
 	defer cancel()
-	id := c.cfg.Identity()
-	uid, err := c.readUID(ctx, mainLine)
+	id = c.cfg.Identity()
+	id.UID, err = c.readUID(ctx, mainLine)
 	if err != nil {
 		return id, sentence("the cluster's UID can't be read: "+c.why(ctx, err, "get on the namespace kube-system", "it has no namespace kube-system"), err)
 	}
-	id.UID = uid
 	return id, nil
 }
 

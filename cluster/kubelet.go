@@ -155,8 +155,7 @@ func (s *state) kubeletAnswered(node string, config Kubelet, failure string) {
 }
 
 // kubeletSettings sums up the kubelets' settings: each value is the most frequent one.
-func kubeletSettings(all map[string]Kubelet) Settings {
-	var s Settings
+func kubeletSettings(all map[string]Kubelet) (s Settings) {
 	for _, f := range []struct {
 		to  *Setting[time.Duration]
 		get func(Kubelet) time.Duration

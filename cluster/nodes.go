@@ -46,7 +46,9 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 		n.Changed = seen
 		t := Transition{Subject: nodeRef(n), Change: kind, From: from, To: to, Why: why, SourceTime: at, When: At(seen)}
 		if kind == ChangeStatus || kind == ChangeNode {
-			t.Cause = n.cause()
+			if n.Ready == TriFalse && n.Message == shuttingDown {
+				t.Cause = CauseShutdown
+			}
 			if from != "" {
 				t.Was = old.health()
 			}

@@ -123,7 +123,9 @@ func trimObject(o runtime.Object) object {
 	case *corev1.PersistentVolume:
 		meta.Labels = maps.Clone(x.Labels)
 		source := attachedInTree(x.Spec.PersistentVolumeSource)
-		source.CSI = driverOf(x.Spec.CSI)
+		if csi := x.Spec.CSI; csi != nil {
+			source.CSI = &corev1.CSIPersistentVolumeSource{Driver: csi.Driver, VolumeHandle: csi.VolumeHandle}
+		}
 		out.Kind, out.Value = KindVolume, &corev1.PersistentVolume{ObjectMeta: meta, Spec: corev1.PersistentVolumeSpec{
 			Capacity: x.Spec.Capacity, AccessModes: x.Spec.AccessModes, ClaimRef: x.Spec.ClaimRef, StorageClassName: x.Spec.StorageClassName,
 			VolumeMode: x.Spec.VolumeMode, NodeAffinity: x.Spec.NodeAffinity, PersistentVolumeSource: source,
@@ -157,13 +159,6 @@ func trimObject(o runtime.Object) object {
 		return nil
 	}
 	return out
-}
-
-func driverOf(csi *corev1.CSIPersistentVolumeSource) *corev1.CSIPersistentVolumeSource {
-	if csi == nil {
-		return nil
-	}
-	return &corev1.CSIPersistentVolumeSource{Driver: csi.Driver, VolumeHandle: csi.VolumeHandle}
 }
 
 // Spec is the demand of a pod on its node. Pods of one template share one Spec, and

@@ -140,7 +140,6 @@ func endWord(t *corev1.ContainerStateTerminated) string {
 		return t.Reason
 	case t.Signal != 0:
 		return fmt.Sprintf("Signal:%d", t.Signal)
-	default:
-		return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 	}
+	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }

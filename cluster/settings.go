@@ -110,8 +110,7 @@ const (
 // command and arguments. A component that is seen and does not name a flag
 // runs with the default of the server's version, so those keep their source
 // Assumed: its own version may be another one. What does not parse is skipped.
-func settingsFromArgs(component string, args []string) Settings {
-	var s Settings
+func settingsFromArgs(component string, args []string) (s Settings) {
 	times := map[string]*Setting[time.Duration]{"node-monitor-grace-period": &s.GracePeriod, "node-monitor-period": &s.MonitorPeriod}
 	numbers := map[string]*Setting[float64]{
 		"node-eviction-rate": &s.EvictionRate, "secondary-node-eviction-rate": &s.SecondaryEvictionRate,

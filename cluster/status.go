@@ -39,14 +39,6 @@ func (c Cause) Evicts() bool { return c == CauseEvicted || c == CauseNodeNotRead
 
 func (n *Node) health() Health { return conditionHealth(n.Ready == TriTrue) }
 
-// cause returns the reason for the node's status.
-func (n *Node) cause() Cause {
-	if n.Ready == TriFalse && n.Message == shuttingDown {
-		return CauseShutdown
-	}
-	return ""
-}
-
 // quietStatuses are kubectl's statuses of a pod that neither serves nor fails.
 var quietStatuses = map[string]bool{
 	"Pending": true, "Succeeded": true, "Completed": true, "ContainerCreating": true, "PodInitializing": true,

@@ -6,10 +6,13 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/utils/ptr"
 
 	"lightsout/internal/clock"
 )
@@ -52,12 +55,7 @@ type stamp struct{ at atomic.Pointer[time.Time] }
 
 func (s *stamp) set(at time.Time) { s.at.Store(&at) }
 
-func (s *stamp) get() time.Time {
-	if at := s.at.Load(); at != nil {
-		return *at
-	}
-	return time.Time{}
-}
+func (s *stamp) get() time.Time { return ptr.Deref(s.at.Load(), time.Time{}) }
 
 // contact is when an answer that is no error, or more of one, was last received;
 // zero for never.
@@ -71,11 +69,7 @@ func (t *traffic) heard(l line) time.Time { return t.answered[l].get() }
 // knownUntil is the time until which the data of a failed line holds; the other line may
 // still work. Zero for never.
 func (t *traffic) knownUntil(l line) time.Time {
-	at := t.contact()
-	if received := t.received[l].get(); received.Before(at) {
-		return received
-	}
-	return at
+	return slices.MinFunc([]time.Time{t.contact(), t.received[l].get()}, time.Time.Compare)
 }
 
 // dialer keeps each connection of a line that dial opens until it is closed.

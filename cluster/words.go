@@ -161,9 +161,8 @@ func deploymentWord(d *Deployment) string {
 		return WordPartly
 	case d.Total == d.Replicas:
 		return "Running"
-	default:
-		return "Scaling"
 	}
+	return "Scaling"
 }
 
 // Span writes a duration as kubectl would write an age; see [text.Span].

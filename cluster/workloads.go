@@ -44,11 +44,10 @@ const (
 // Workloads gives the workloads of a kind by namespace and name. Its cost follows their
 // number. The services are those that have an endpoint slice: all but those without a
 // selector.
-func (s *Snapshot) Workloads(kind Kind) []*Workload {
+func (s *Snapshot) Workloads(kind Kind) (out []*Workload) {
 	if kind == KindService {
 		return text.Each(s.endpoints.all(), serviceOf)
 	}
-	var out []*Workload
 	for _, o := range s.Objects(kind) {
 		if w := workloadOf(o.Key, o.Value); w != nil {
 			out = append(out, w)
@@ -170,7 +169,7 @@ const nameKept = 57
 // PodsOwnedBy gives the pods of a deployment, stateful set, daemon set or job by name,
 // and none for other kinds. Its cost follows the number of pods whose names begin like
 // the owner's.
-func (s *Snapshot) PodsOwnedBy(ref Ref) []*Pod {
+func (s *Snapshot) PodsOwnedBy(ref Ref) (out []*Pod) {
 	kind := ownerKinds[ref.Kind]
 	switch {
 	case ref.Kind == KindDeployment:
@@ -180,7 +179,6 @@ func (s *Snapshot) PodsOwnedBy(ref Ref) []*Pod {
 	}
 	from := Key{ref.Namespace, ref.Name[:min(len(ref.Name), nameKept)]}
 	past := Key{ref.Namespace, from.Name + "\xff"}
-	var out []*Pod
 	for _, p := range s.pods.span(func(p *Pod) bool { return !p.Key.less(from) }, func(p *Pod) bool { return past.less(p.Key) }) {
 		if p.OwnerKind == kind && p.OwnerName == ref.Name {
 			out = append(out, p)

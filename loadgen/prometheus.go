@@ -68,13 +68,12 @@ var errAbsent = errors.New("is not among the metrics")
 
 // decodeMetrics reads the gauges of m. A required gauge that is missing is an error: it
 // is unknown, and not 0.
-func decodeMetrics(body []byte, m *Metrics) (reading, error) {
+func decodeMetrics(body []byte, m *Metrics) (r reading, err error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(io.MultiReader(bytes.NewReader(body), strings.NewReader("\n")))
 	if err != nil {
 		return reading{}, err
 	}
-	var r reading
 	r.served, err = m.sum(families[m.Served], m.Served)
 	if err == nil {
 		r.queued, err = m.sum(families[m.Queued], m.Queued)

@@ -22,8 +22,7 @@ var builtinPrompts = []string{
 // ParsePrompts reads prompts, one a line. Empty lines and lines that begin with "#" are
 // skipped; a backslash and an n stand for a line break. The error names the line that is
 // not UTF-8, or reports that there is no prompt.
-func ParsePrompts(data []byte) ([]string, error) {
-	var out []string
+func ParsePrompts(data []byte) (out []string, err error) {
 	n := 0
 	for line := range strings.Lines(string(data)) {
 		n++

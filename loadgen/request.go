@@ -64,14 +64,19 @@ type flight struct {
 // it was due plus monotonic time.
 func (r *flight) now() time.Time { return r.Scheduled.Add(r.client.now().Sub(r.Scheduled)) }
 
+// lock locks the ledger, which has all requests.
+func (r *flight) lock() (unlock func()) {
+	r.client.ledger.mu.Lock()
+	return r.client.ledger.mu.Unlock
+}
+
 // lastProgress is when the answer last made progress; Scheduled before that.
 func (r *flight) lastProgress() time.Time { return r.Scheduled.Add(time.Duration(r.last.Load())) }
 
 // dialContext returns a context that ends when the request is aborted or over.
 func (r *flight) dialContext(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	r.cancel = cancel
 	if r.cause != nil {
 		cancel()
@@ -81,8 +86,7 @@ func (r *flight) dialContext(parent context.Context) context.Context {
 
 // enter begins a wait.
 func (r *flight) enter(w waiting, now time.Time) {
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	r.enterLocked(w, now)
 }
 
@@ -95,8 +99,7 @@ func (r *flight) enterLocked(w waiting, now time.Time) {
 // attach begins the writing to a connection; an abort closes it, if it is not
 // nil. It reports false when the request has been aborted already.
 func (r *flight) attach(c net.Conn) bool {
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	r.conn = c
 	r.enterLocked(waitWrite, r.Connected)
 	return r.cause == nil
@@ -105,8 +108,7 @@ func (r *flight) attach(c net.Conn) bool {
 // detach takes the connection back; it reports false when an abort has closed
 // it or will.
 func (r *flight) detach() bool {
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	r.conn = nil
 	return r.cause == nil
 }
@@ -127,8 +129,7 @@ func (r *flight) wrote(now time.Time) {
 
 // expired is the timer's function.
 func (r *flight) expired() {
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	r.armed = time.Time{}
 	r.watch(r.now())
 }
@@ -206,16 +207,14 @@ func (r *flight) abort(c Class, why string) {
 
 // aborted returns why we have ended the request; nil if we have not.
 func (r *flight) aborted() *failure {
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	return r.cause
 }
 
 // again takes out of the record what a try has put into it that does not count, and begins
 // the wait for a connection again.
 func (r *flight) again() {
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	if r.cancel != nil {
 		r.cancel()
 	}
@@ -242,8 +241,7 @@ func (r *flight) progress() time.Time {
 	if !first && !r.stalled.Load() {
 		return now
 	}
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	if r.stalled.Swap(false) {
 		r.Stalls[len(r.Stalls)-1].To = now
 	}
@@ -259,8 +257,7 @@ func (r *flight) progress() time.Time {
 // finish stops the clocks and completes the record: how it ended, and why not
 // well. After it nothing changes the record.
 func (r *flight) finish(c Class, err error) {
-	r.client.ledger.mu.Lock()
-	defer r.client.ledger.mu.Unlock()
+	defer r.lock()()
 	r.End = r.now()
 	if r.wait == waitRest {
 		r.End = r.since // bytes read after it do not count

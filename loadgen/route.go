@@ -82,7 +82,7 @@ func portOf(u *url.URL) string {
 
 // Addresses returns what lightsout dials for a target, as host:port: its entries, which
 // have the URL's port unless they have one of their own, or the URL's host.
-func Addresses(target string, entries []string) ([]string, error) {
+func Addresses(target string, entries []string) (out []string, err error) {
 	u, addr, err := parseURL(target)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,6 @@ func Addresses(target string, entries []string) ([]string, error) {
 	if len(entries) == 0 {
 		return []string{addr}, nil
 	}
-	var out []string
 	for _, e := range entries {
 		host, own, err := net.SplitHostPort(e)
 		if err != nil {

@@ -118,9 +118,8 @@ func (s Spec) Text() string {
 		return fmt.Sprintf("burst of %d", s.N)
 	case Hold:
 		return fmt.Sprintf("hold at %d", s.N)
-	default:
-		return fmt.Sprintf("rate of %s a second", rateText(s.PerSecond))
 	}
+	return fmt.Sprintf("rate of %s a second", rateText(s.PerSecond))
 }
 
 // Short is the load for a title: "burst 16", "hold 12", "rate 2/s".

@@ -129,7 +129,7 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 func (o *operation) offAfterRefusal(deadline context.Context) bool {
 	o.last = Reading{}
 	for i := range refusedPolls {
-		if i > 0 && !sleep(deadline, o.fleet.cfg.PollInterval) {
+		if i > 0 && !Sleep(deadline, o.fleet.cfg.PollInterval) {
 			break
 		}
 		if r, err := o.poll(deadline); err == nil && r.State != Unknown {

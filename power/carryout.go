@@ -73,7 +73,7 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 		until, _ := deadline.Deadline()
 		o.answered(StageSending, err.Error(), fmt.Sprintf("; asked %s, and again every %s for %s more",
 			text.Count(o.attempts, "time", "times"), o.fleet.retryPause, text.Span(time.Until(until))))
-		sleep(deadline, o.fleet.retryPause)
+		Sleep(deadline, o.fleet.retryPause)
 		return "", ""
 	}
 	return o.await(ctx, deadline)
@@ -215,7 +215,7 @@ func (o *operation) await(ctx, deadline context.Context) (Stage, string) {
 				return "", ""
 			}
 		}
-		if sleep(deadline, o.fleet.cfg.PollInterval) {
+		if Sleep(deadline, o.fleet.cfg.PollInterval) {
 			continue
 		}
 		return o.gaveUp(ctx, lastErr)
@@ -287,8 +287,8 @@ func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error)
 	return r, err
 }
 
-// sleep waits d and reports whether the context is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits d and reports whether the context is still alive.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false

@@ -1,9 +1,6 @@
 package power
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Cluster identifies a cluster. Name is for people: many clusters share one (every
 // kubeadm cluster is kubernetes-admin@kubernetes), so it identifies nothing by itself.
@@ -48,11 +45,6 @@ func (a Cluster) provesNode(b Cluster) bool { return a.Proves(b) && (a.UID == ""
 // UID is known. A cluster of which only the name is known has no kubeconfig, so there
 // is no other one to confuse it with.
 func (a Cluster) certain() bool { return a.UID != "" || a.CA == "" }
-
-// with returns a, with the fields that only b has.
-func (a Cluster) with(b Cluster) Cluster {
-	return Cluster{Name: cmp.Or(b.Name, a.Name), UID: cmp.Or(b.UID, a.UID), CA: cmp.Or(b.CA, a.CA), Server: cmp.Or(b.Server, a.Server)}
-}
 
 // keys are the cluster's names for locks. Two programs on one cluster share at least
 // one key once both know its UID, whatever their kubeconfigs. All programs take the

@@ -173,7 +173,8 @@ func (j *Journal) Config() string { return j.config }
 func (j *Journal) Identify(c Cluster) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.cluster = j.cluster.with(c)
+	was := j.cluster
+	j.cluster = Cluster{Name: cmp.Or(c.Name, was.Name), UID: cmp.Or(c.UID, was.UID), CA: cmp.Or(c.CA, was.CA), Server: cmp.Or(c.Server, was.Server)}
 }
 
 // Cluster is the cluster that the journal is used for.
@@ -192,7 +193,7 @@ func (j *Journal) Cluster() Cluster {
 func (j *Journal) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), diskWait)
 	defer cancel()
-	for j.waiting.Load() > 0 && sleep(ctx, closePoll) {
+	for j.waiting.Load() > 0 && Sleep(ctx, closePoll) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -55,11 +55,10 @@ func (l Limits) Check() error {
 	}
 	switch l.ControlPlane {
 	case "", ControlPlaneNodes, ControlPlaneElsewhere:
-	default:
-		return fmt.Errorf("guards.control_plane is %q: it must be %s (the control plane runs on nodes of the cluster) or %s (it runs on none)",
-			Clean(string(l.ControlPlane)), ControlPlaneNodes, ControlPlaneElsewhere)
+		return nil
 	}
-	return nil
+	return fmt.Errorf("guards.control_plane is %q: it must be %s (the control plane runs on nodes of the cluster) or %s (it runs on none)",
+		Clean(string(l.ControlPlane)), ControlPlaneNodes, ControlPlaneElsewhere)
 }
 
 func (l Limits) viewAge() time.Duration {

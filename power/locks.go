@@ -137,7 +137,7 @@ func (l *Locks) tryAll(names []string) (free func(), err error) {
 func (l *Locks) take(ctx context.Context, names []string) (free func(), err error) {
 	for {
 		free, err = l.tryAll(names)
-		if !errors.Is(err, errLocked) || !sleep(ctx, lockPause) {
+		if !errors.Is(err, errLocked) || !Sleep(ctx, lockPause) {
 			return free, err
 		}
 	}

@@ -177,7 +177,7 @@ func (o *operation) claim(ctx context.Context, node string, m Machine) (done fun
 	}
 	o.say(StageDeferred, "waiting to power on %s: %s", m.Called(), err)
 	for err != nil {
-		if !sleep(ctx, claimPause) {
+		if !Sleep(ctx, claimPause) {
 			return nil, fmt.Errorf("nothing was sent to %s: %w", m.Called(), err)
 		}
 		done, err = o.fleet.claim(node, m, o.action)

@@ -50,7 +50,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		}
 		heard, awaited := staying(s.standing(state, r.Assumed, s.leftOff(), s.Fleet.Busy()), r.Nodes)
 		keep := s.Limits.keepReady()
-		if len(heard) >= keep || len(heard)+awaited < keep || !sleep(ctx, heartbeatPoll) {
+		if len(heard) >= keep || len(heard)+awaited < keep || !Sleep(ctx, heartbeatPoll) {
 			return
 		}
 	}

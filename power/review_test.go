@@ -23,7 +23,7 @@ type lateDriver struct {
 
 func (d lateDriver) State(ctx context.Context, m Machine) (Reading, error) {
 	r, err := d.Driver.State(ctx, m)
-	if !sleep(ctx, d.late()) {
+	if !Sleep(ctx, d.late()) {
 		return Reading{}, ctx.Err()
 	}
 	return r, err
@@ -68,7 +68,7 @@ type slowSwitch struct {
 }
 
 func (d slowSwitch) Switch(ctx context.Context, a Action, m Machine) error {
-	if !sleep(ctx, d.connect) {
+	if !Sleep(ctx, d.connect) {
 		return ctx.Err()
 	}
 	if err := BeforeSend(ctx); err != nil {

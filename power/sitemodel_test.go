@@ -150,7 +150,7 @@ func (p *program) Ask(ctx context.Context, q Question) (Answer, error) {
 
 // Drain takes a while, and sometimes leaves a node out.
 func (p *program) Drain(ctx context.Context, nodes []string) ([]string, error) {
-	if !sleep(ctx, time.Duration(10*len(nodes))*time.Second) {
+	if !Sleep(ctx, time.Duration(10*len(nodes))*time.Second) {
 		return nil, ctx.Err()
 	}
 	if len(nodes) > 2 {
@@ -247,7 +247,7 @@ func (d modelDriver) Abilities() Abilities {
 
 // reach waits for the portal, and then locks the world.
 func (d modelDriver) reach(ctx context.Context) error {
-	if !sleep(ctx, portalDelay) || d.p.isDead() {
+	if !Sleep(ctx, portalDelay) || d.p.isDead() {
 		return errKilled
 	}
 	d.p.w.mu.Lock()

@@ -139,10 +139,7 @@ type NodeRef struct {
 // else from the node's annotation. An attacker on the node can write the annotation, so
 // it may choose among machines, but never the host that receives a secret.
 func (n NodeRef) Named(hint string) string {
-	if hint != "" {
-		return hint
-	}
-	return n.Annotations[AnnotationMachine]
+	return cmp.Or(hint, n.Annotations[AnnotationMachine])
 }
 
 // Machine identifies a machine for its driver. It is plain data and the journal stores

@@ -124,6 +124,6 @@ func (f *Fleet) Watch(ctx context.Context, bindings func() []Binding, interval t
 				report(round[i].Node.Name, r)
 			}
 		})
-		sleep(ctx, max(interval, time.Second))
+		Sleep(ctx, max(interval, time.Second))
 	}
 }

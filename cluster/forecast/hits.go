@@ -73,8 +73,7 @@ func (f *Forecast) Hits() Hits {
 	return f.hits
 }
 
-func (f *Forecast) count() Hits {
-	var h Hits
+func (f *Forecast) count() (h Hits) {
 	if why := cluster.WhyUnknown(f.s, cluster.KindPod, cluster.KindDeployment); why != "" {
 		h.Unread = "impact unknown: " + why
 	}

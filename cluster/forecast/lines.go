@@ -146,14 +146,13 @@ func (h Hits) placeLines() (out []Line) {
 
 // FollowLines forecasts the actions of the control plane after the nodes have fallen
 // silent, with the settings in force, or of its drain; h is f.Hits().
-func (f *Forecast) FollowLines(h Hits) []Line {
+func (f *Forecast) FollowLines(h Hits) (out []Line) {
 	grace, period := f.s.Settings.GracePeriod, f.s.Settings.MonitorPeriod.Value
 	source := cluster.Assumed
 	if grace.Source != cluster.Assumed && grace.Source != "" {
 		source = "from " + grace.Source
 	}
 	found := slices.DeleteFunc(slices.Clone(f.Nodes), func(n Node) bool { return !n.Detected.IsZero() || n.NoDetection != "" })
-	var out []Line
 	if len(found) < len(f.Nodes) {
 		out = append(out, Line{Text: fmt.Sprintf("NotReady %s–%s after the last heartbeat (grace period %s, %s)",
 			text.Span(grace.Value), text.Span(grace.Value+2*period), text.Span(grace.Value), source)})
@@ -191,11 +190,10 @@ func (f *Forecast) stopped() bool {
 // WontLines lists, one sentence each, events that somebody may hope for but that will
 // not happen: pods are not replaced, not evicted, not protected, or do not move back; of a drain, those that it leaves. h
 // is f.Hits().
-func (f *Forecast) WontLines(h Hits) []Line {
+func (f *Forecast) WontLines(h Hits) (out []Line) {
 	if len(f.Nodes)+len(f.drained) == 0 || h.Unread != "" {
 		return nil
 	}
-	var out []Line
 	say := func(text string) { out = append(out, Line{Text: text, Warn: true}) }
 	each := func(who []cluster.Key, one, many string) {
 		switch {

@@ -59,14 +59,6 @@ type Guards struct {
 	Annotate *bool `json:"annotate,omitempty"`
 }
 
-// check finds settings that are weaker than the default.
-func (g Guards) check(wrong fault) {
-	wrong.of("guards.view_age", power.Limits{ViewAge: g.ViewAge}.Check())
-	wrong.of("guards.keep_ready", power.Limits{KeepReady: g.KeepReady}.Check())
-	wrong.of("guards.protect", power.Limits{Protect: g.Protect}.Check())
-	wrong.of("guards.control_plane", power.Limits{ControlPlane: g.ControlPlane}.Check())
-}
-
 // defaultPath is the path to try without --config.
 func defaultPath() string {
 	dir, err := os.UserConfigDir()
@@ -115,7 +107,11 @@ func badPort(address string) bool {
 func (c *Config) check(wrong fault) {
 	wrong.oneOf("pace", c.Pace, "fast", "real")
 	c.Power.check(wrong)
-	c.Guards.check(wrong)
+	// The guards' settings must not be weaker than the default.
+	wrong.of("guards.view_age", power.Limits{ViewAge: c.Guards.ViewAge}.Check())
+	wrong.of("guards.keep_ready", power.Limits{KeepReady: c.Guards.KeepReady}.Check())
+	wrong.of("guards.protect", power.Limits{Protect: c.Guards.Protect}.Check())
+	wrong.of("guards.control_plane", power.Limits{ControlPlane: c.Guards.ControlPlane}.Check())
 	for _, name := range c.ProductionContexts {
 		if name == "" || strings.TrimSpace(name) != name || strings.ContainsAny(name, "*?") {
 			wrong("production_contexts", "production_contexts has %q: name each context exactly as the kubeconfig does", name)

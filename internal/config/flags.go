@@ -86,9 +86,8 @@ func trust(path string) error {
 
 // ReadFile reads a config file, which may be a pipe. Of one that is too large it
 // reads no more than shows that.
-func ReadFile(path string) ([]byte, error) {
+func ReadFile(path string) (data []byte, err error) {
 	f, err := os.Open(path)
-	var data []byte
 	if err == nil {
 		defer f.Close()
 		data, err = io.ReadAll(io.LimitReader(f, maxSize+1))

@@ -153,14 +153,13 @@ var Connections = []string{"fresh", "kept"}
 
 // Options converts the config about requests and connections; it reads files and
 // secrets. Errors name the file, and contain no secret.
-func (l Load) Options() (loadgen.Options, error) {
-	o := loadgen.Options{Target: l.Target, Timeouts: l.Timeouts, MaxInFlight: l.MaxInFlight, KeepAlive: l.KeepAlive}
+func (l Load) Options() (o loadgen.Options, err error) {
+	o = loadgen.Options{Target: l.Target, Timeouts: l.Timeouts, MaxInFlight: l.MaxInFlight, KeepAlive: l.KeepAlive}
 	t := &o.Target
 	t.Header, t.Reuse = http.Header{}, l.Connections == Connections[1]
 	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
 		t.Header.Add(name, l.Headers[name])
 	}
-	var err error
 	t.APIKey, err = l.APIKey()
 	return o, errors.Join(err, l.ReadFiles(&o))
 }

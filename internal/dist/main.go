@@ -120,15 +120,7 @@ func (r *release) platform(system, arch string) error {
 	if err := r.archive(name); err != nil || system != "linux" {
 		return err
 	}
-	if err := r.image(name, arch); err != nil {
-		return err
-	}
-	for _, format := range []string{"deb", "rpm"} {
-		if err := r.pack(format, arch); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(r.image(name, arch), r.pack("deb", arch), r.pack("rpm", arch))
 }
 
 // sums writes SHA256SUMS, as sha256sum -c reads it.

@@ -117,13 +117,12 @@ func fontOf(r rune, first *sfnt.Font, more []*sfnt.Font) *sfnt.Font {
 }
 
 // readFonts reads the fonts of a file: one, or those of a collection.
-func readFonts(path string) ([]*sfnt.Font, error) {
+func readFonts(path string) (fonts []*sfnt.Font, err error) {
 	b, err := text.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	all, err := opentype.ParseCollection(b)
-	var fonts []*sfnt.Font
 	for i := 0; err == nil && i < all.NumFonts(); i++ {
 		var f *sfnt.Font
 		f, err = all.Font(i)

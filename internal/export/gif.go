@@ -58,8 +58,7 @@ func (c *canvas) text(row int, s string, style Cell) {
 
 // show draws the cells that differ from those shown, and returns the rectangle that
 // has changed; empty if none has.
-func (c *canvas) show(f Frame) image.Rectangle {
-	var dirty image.Rectangle
+func (c *canvas) show(f Frame) (dirty image.Rectangle) {
 	for y := range c.rows {
 		for x, cell := range f.Screen.rows[y] {
 			if cell.Width == 0 || c.shown != nil && c.shown.rows[y][x] == cell {

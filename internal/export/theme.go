@@ -91,8 +91,7 @@ func (t *theme) cell(c *uv.Cell) Cell {
 }
 
 // mix is part/of of a and the rest of b.
-func mix(a, b Colour, part, of int) Colour {
-	var out Colour
+func mix(a, b Colour, part, of int) (out Colour) {
 	for shift := 0; shift < 24; shift += 8 {
 		x, y := int(a>>shift&0xff), int(b>>shift&0xff)
 		out |= Colour((x*part+y*(of-part)+of/2)/of) << shift

@@ -122,7 +122,11 @@ func (o *Outage) Apply(f Fact) (changed bool) {
 		}
 		o.Cause, o.agreed = Operator, f.At
 	case Sent:
-		o.sent(f.At)
+		// Only the first counts after the operator has agreed; the later ones repeat it.
+		o.agreed = cmp.Or(o.agreed, f.At)
+		if o.At[StepOn].IsZero() || o.agreed.After(o.At[StepOn]) {
+			o.At[StepOn], o.over = f.At, time.Time{}
+		}
 	case NotSent:
 		if was != StepReady {
 			o.back()
@@ -164,15 +168,6 @@ func (o *Outage) off(f Fact) {
 		}
 	}
 	o.At[StepOff] = cmp.Or(o.At[StepOff], f.At)
-}
-
-// sent takes a request to power the machine on. Only the first counts after the operator has
-// agreed; the later ones repeat it.
-func (o *Outage) sent(at time.Time) {
-	o.agreed = cmp.Or(o.agreed, at)
-	if o.At[StepOn].IsZero() || o.agreed.After(o.At[StepOn]) {
-		o.At[StepOn], o.over = at, time.Time{}
-	}
 }
 
 // poweredOn takes the end of a power-on in. A machine that was found on, and of which no outage is known,

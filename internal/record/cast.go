@@ -159,12 +159,7 @@ func (s *Screen) Mark(text string) { s.next.marks = append(s.next.marks, text) }
 func (s *Screen) LeftOut() int { return s.left }
 
 // Err returns the reason why the last frame could not be written yet; nil if it was.
-func (s *Screen) Err() error {
-	if err := s.failing.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
+func (s *Screen) Err() error { return orZero(s.failing.Load()) }
 
 // Close writes the waiting frames and closes the file. The error contains the number of
 // missing frames.

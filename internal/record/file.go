@@ -212,8 +212,7 @@ type Health struct {
 
 // Observe compares the files' current Err and Lost with the last call. If they differ
 // it returns an event for the timeline; what names the record in it ("the record").
-func (h *Health) Observe(what string, err error, lost int) (view.Event, bool) {
-	var e view.Event
+func (h *Health) Observe(what string, err error, lost int) (e view.Event, changed bool) {
 	switch failed := err != nil; {
 	case failed == h.failed:
 		return e, false

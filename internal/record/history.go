@@ -91,7 +91,7 @@ func (h *history) available(k cluster.Key, t time.Time) int {
 // Deployment is the deployment that the record is about, by the summary or, as the record of a
 // killed program has none, the one that the operator had selected last before the first
 // power-off; the zero Key if unknown. The operator may select others later.
-func (r *Record) Deployment() cluster.Key {
+func (r *Record) Deployment() (about cluster.Key) {
 	if r.Summary != nil && r.Summary.Deployment != "" {
 		ns, name, ok := strings.Cut(r.Summary.Deployment, "/")
 		if !ok {
@@ -99,7 +99,6 @@ func (r *Record) Deployment() cluster.Key {
 		}
 		return cluster.Key{Namespace: ns, Name: name}
 	}
-	var about cluster.Key
 	for i := range r.Samples {
 		x := &r.Samples[i]
 		if x.Focus == nil || x.Focus.Name == "" {

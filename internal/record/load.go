@@ -32,7 +32,12 @@ type requestSums struct {
 
 // readRequests sums up requests.jsonl.
 func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
-	s := &requestSums{since: r.countsFrom(), runs: map[int]*loadgen.RunSum{}}
+	s := &requestSums{runs: map[int]*loadgen.RunSum{}}
+	// The requests before the zero of an unplanned outage are of the time before, and perhaps
+	// of another outage. All requests of other records count.
+	if r.Unplanned() {
+		s.since = r.zeroOfEvents()
+	}
 	torn, err := EachRequest(fsys, func(_ int, q *loadgen.Record) error {
 		r.span(q.Scheduled)
 		r.span(q.CountedAt())
@@ -61,16 +66,6 @@ func (s *requestSums) count(q *loadgen.Record) {
 		s.runs[q.Run] = run
 	}
 	run.Count(q)
-}
-
-// countsFrom returns when the requests of an unplanned outage begin to count: those
-// before its zero are of the time before, and perhaps of another outage. All requests of
-// other records count.
-func (r *Record) countsFrom() time.Time {
-	if !r.Unplanned() {
-		return time.Time{}
-	}
-	return r.zeroOfEvents()
 }
 
 // Unplanned reports whether the record is of an outage that nobody planned.

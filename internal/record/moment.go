@@ -57,8 +57,7 @@ type Moments struct {
 
 // In returns the markers for the changes between the frame before and f, in order. The
 // first frame has no changes.
-func (m *Moments) In(f *view.Frame) []string {
-	var out []string
+func (m *Moments) In(f *view.Frame) (out []string) {
 	subjects := map[string][]string{}
 	for i := range f.Events {
 		e := &f.Events[i]

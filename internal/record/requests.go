@@ -16,10 +16,7 @@ var notInFolder = regexp.MustCompile(`[^\pL\pM\pN._-]+`)
 
 // FolderName returns the name of the folder for the records of a context's cluster.
 func FolderName(context string) string {
-	name := strings.Trim(notInFolder.ReplaceAllString(context, "_"), ".")
-	if name == "" {
-		return "cluster"
-	}
+	name := cmp.Or(strings.Trim(notInFolder.ReplaceAllString(context, "_"), "."), "cluster")
 	return strings.ToValidUTF8(name[:min(len(name), 100)], "")
 }
 

@@ -108,9 +108,8 @@ func (v *leaving) answered(a view.Answer, named []string) {
 // goingOff names the machines of requests to switch off that the operator has agreed to, and that
 // the journal does not list yet. A node of a drain that runs is not one of them: it stays on if
 // lightsout cancels the drain.
-func (v *leaving) goingOff() []string {
+func (v *leaving) goingOff() (nodes []string) {
 	own := v.machines.own()
-	var nodes []string
 	for _, x := range v.requests {
 		for _, n := range x.nodes {
 			drains := slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.by == drainerShutdown && d.has(n) })

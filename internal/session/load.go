@@ -24,12 +24,6 @@ type loads struct {
 	replaced []int // the runs that were changed: the timeline does not report their end
 }
 
-func (l *loads) close() {
-	if l.opt.Load != nil {
-		l.opt.Load.Close()
-	}
-}
-
 // busy reports whether requests are sent or under way.
 func (l *loads) busy() bool {
 	if l.opt.Load == nil {
@@ -37,14 +31,6 @@ func (l *loads) busy() bool {
 	}
 	run := l.opt.Load.Run()
 	return run.Active || run.Totals.InFlight() > 0
-}
-
-// changed is closed at the generator's next change; nil if there is no generator.
-func (l *loads) changed() <-chan struct{} {
-	if l.opt.Load == nil {
-		return nil
-	}
-	return l.opt.Load.Changed()
 }
 
 // start starts requests; number is how the generator counts its runs.

@@ -81,13 +81,10 @@ func (r *RecordWriter) Request(q loadgen.Record) {
 	}
 }
 
-// Err returns the reason why lightsout cannot write the record now; the writer retries.
-func (r *RecordWriter) Err() error { return errors.Join(r.timeline.Err(), r.requests.Err()) }
-
 // sayHealth reports on the timeline that the record cannot be written, and that it can be
 // written again.
 func (r *RecordWriter) sayHealth(h *record.Health) error {
-	err := r.Err()
+	err := errors.Join(r.timeline.Err(), r.requests.Err())
 	if e, changed := h.Observe("the session's record", err, r.timeline.Lost()+r.requests.Lost()); changed {
 		r.timeline.Add(e)
 	}
@@ -99,8 +96,7 @@ func (r *RecordWriter) Close() error { return errors.Join(r.requests.Close(), r.
 
 // spellEvent returns the timeline's event for a change of failures; r is the request
 // that revealed it.
-func spellEvent(c loadgen.SpellChange, r *loadgen.Record) view.Event {
-	var e view.Event
+func spellEvent(c loadgen.SpellChange, r *loadgen.Record) (e view.Event) {
 	switch c.Kind {
 	case loadgen.SpellBegins:
 		e = view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: r.Class, Reported: r.Error})

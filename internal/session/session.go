@@ -176,7 +176,9 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	}
 	s.turns()
 	cancel()
-	s.loads.close()
+	if s.opt.Load != nil {
+		s.opt.Load.Close()
+	}
 	s.work.Wait()
 	s.inbox.deliver()
 	s.guest.End()
@@ -204,8 +206,8 @@ func (s *Session) turns() {
 		if !p.armed || s.guest.Running() {
 			snapshots = changed
 		}
-		if !p.armed {
-			load = s.loads.changed()
+		if !p.armed && s.opt.Load != nil {
+			load = s.opt.Load.Changed()
 		}
 		select {
 		case <-s.ctx.Done():

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -38,12 +39,7 @@ func NewTarget(watcher Watcher, focus cluster.Key, now func() time.Time) *Target
 }
 
 // Focus is the deployment; the zero Key while it is unknown.
-func (t *Target) Focus() cluster.Key {
-	if k := t.focus.Load(); k != nil {
-		return *k
-	}
-	return cluster.Key{}
-}
+func (t *Target) Focus() cluster.Key { return *cmp.Or(t.focus.Load(), &cluster.Key{}) }
 
 // SetFocus chooses the deployment.
 func (t *Target) SetFocus(k cluster.Key) {
@@ -124,10 +120,9 @@ func (t *Target) Capacity() (now, target int, limited bool) {
 // Backends returns the pods of these deployments, also those of a revision that gets no
 // new requests: it may still work on earlier ones. A pod is on a dead node if the node is
 // silent or its machine is proven off.
-func (t *Target) Backends() []loadgen.Backend {
+func (t *Target) Backends() (out []loadgen.Backend) {
 	s, all := t.deployments()
 	now := t.now()
-	var out []loadgen.Backend
 	for _, d := range all {
 		receives := receives(d)
 		for _, p := range s.PodsOf(d.Key) {
@@ -155,7 +150,7 @@ func (t *Target) dead(s *cluster.Snapshot, node string, now time.Time) bool {
 
 // Sources returns the activators in front of the pods, as far as lightsout watches
 // them. They count by revision.
-func (t *Target) Sources() []loadgen.Source {
+func (t *Target) Sources() (out []loadgen.Source) {
 	s, all := t.deployments()
 	var revisions []string
 	for _, d := range all {
@@ -167,7 +162,6 @@ func (t *Target) Sources() []loadgen.Source {
 		return nil
 	}
 	now := t.now()
-	var out []loadgen.Source
 	for _, p := range s.PodsOf(activators) {
 		if !p.Ready || !p.Gone.IsZero() || !p.Deleting.IsZero() || t.dead(s, p.Node, now) {
 			continue

@@ -192,11 +192,10 @@ func (r *Report) cantSpare(sorts ...string) string {
 
 // Headline is the result: lines with the nodes that take no pods, one with what the cluster can spare beside, one with
 // what it can't, and some with what would change that: of each sort at most so many.
-func (r *Report) Headline(most int) []string {
+func (r *Report) Headline(most int) (lines []string) {
 	if len(r.Losses) == 0 && len(r.Down) == 0 {
 		return []string{"There are no worker nodes to lose."}
 	}
-	var lines []string
 	for i, nodes := range r.out() {
 		who, n := text.List(nodes), len(nodes)
 		if n > namedMost {

@@ -12,9 +12,8 @@ import (
 )
 
 func (s *subject) abilities() {
-	d := s.w.Driver
-	if d.Abilities() != s.w.Can {
-		s.Errorf("it says %+v, expected is %+v", d.Abilities(), s.w.Can)
+	if can := s.w.Driver.Abilities(); can != s.w.Can {
+		s.Errorf("it says %+v, expected is %+v", can, s.w.Can)
 	}
 }
 
@@ -122,14 +121,19 @@ func (s *subject) gone() {
 	s.w.Gone()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()
+	s.nothing(ctx, m)
+}
+
+// nothing is known of the machine, and nobody accepts a request for it.
+func (s *subject) nothing(ctx context.Context, m power.Machine) {
 	if s.w.Can.State {
 		if r, err := s.state(ctx, m); r.State != power.Unknown {
-			s.Errorf("it is %+v, %v", r, err)
+			s.Errorf("the state is %+v, %v", r, err)
 		}
 	}
 	for _, a := range s.able() {
 		if err := s.do(ctx, a, m); err == nil {
-			s.Errorf("%s was accepted by nobody", a)
+			s.Errorf("%s was accepted", a)
 		}
 	}
 }
@@ -206,8 +210,7 @@ func (s *subject) lost() {
 		_, before := wanted(a)
 		s.w.Set(before)
 		s.w.Lose()
-		err := s.do(s.Context(), a, m)
-		if !errors.As(err, new(*power.UnconfirmedError)) {
+		if err := s.do(s.Context(), a, m); !errors.As(err, new(*power.UnconfirmedError)) {
 			s.Errorf("%s: %v, want an *UnconfirmedError", a, err)
 		}
 	}
@@ -216,16 +219,7 @@ func (s *subject) lost() {
 func (s *subject) refused() {
 	m := s.machine()
 	s.w.Refuse()
-	if s.w.Can.State {
-		if r, err := s.state(s.Context(), m); r.State != power.Unknown {
-			s.Errorf("the state is %+v, %v", r, err)
-		}
-	}
-	for _, a := range s.able() {
-		if err := s.do(s.Context(), a, m); err == nil {
-			s.Errorf("%s was accepted", a)
-		}
-	}
+	s.nothing(s.Context(), m)
 	_, err := s.w.Driver.Find(s.Context(), s.w.Machine.Node, s.w.Machine.Hint)
 	_ = s.hear(err)
 }

@@ -44,8 +44,7 @@ func Run(t *testing.T, newWorld func(t *testing.T) *World) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := &subject{T: t, w: newWorld(t)}
-			c.test(s)
+			c.test(&subject{T: t, w: newWorld(t)})
 		})
 	}
 }

@@ -37,7 +37,7 @@ func (c *Client) Reach(ctx context.Context) error {
 
 // BastionIdentity returns the facts about the bastion that it can find out within a few
 // seconds. A client asks once, and again if there was no answer in time.
-func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
+func (c *Client) BastionIdentity(ctx context.Context) (id BastionIdentity) {
 	if c.bastion == nil {
 		return BastionIdentity{}
 	}
@@ -48,7 +48,6 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var id BastionIdentity
 	var addresses []string
 	reported := false // the bastion has returned its addresses
 	for hop := c.bastion; hop != nil; hop = hop.via {
@@ -92,7 +91,7 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 
 // LookupHost asks the bastion's name service for the addresses of a host: behind the
 // bastion a name may have another meaning than here.
-func (c *Client) LookupHost(ctx context.Context, host string) ([]string, error) {
+func (c *Client) LookupHost(ctx context.Context, host string) (out []string, err error) {
 	if !hostName.MatchString(host) {
 		return nil, errors.New("it is not a host name")
 	}
@@ -100,7 +99,6 @@ func (c *Client) LookupHost(ctx context.Context, host string) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	var out []string
 	for line := range strings.Lines(output(r)) {
 		if ip, err := netip.ParseAddr(strings.Split(line, " ")[0]); err == nil && !slices.Contains(out, ip.String()) {
 			out = append(out, ip.String())

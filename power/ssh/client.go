@@ -126,10 +126,9 @@ func never(err error) error {
 
 // linkTo gives the link at the end of a way, made of one link a host; nil for
 // an empty way.
-func (c *Client) linkTo(way []host) *link {
+func (c *Client) linkTo(way []host) (last *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var last *link
 	id := ""
 	for _, h := range way {
 		id += " " + h.String()

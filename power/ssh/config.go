@@ -122,8 +122,7 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 }
 
 // paths expands each of the files.
-func (c *config) paths(files []string, h host) []string {
-	var out []string
+func (c *config) paths(files []string, h host) (out []string) {
 	for _, f := range files {
 		if !strings.EqualFold(f, "none") {
 			out = append(out, c.expand(f, h))
@@ -152,8 +151,7 @@ func (c *config) expand(path string, h host) string {
 
 // words splits a list of files as ssh -G prints it, without quotes: a file begins with
 // /, ~, % or $, and blanks before anything else are a part of its name.
-func words(list string) []string {
-	var out []string
+func words(list string) (out []string) {
 	for _, w := range strings.Split(list, " ") {
 		if len(out) > 0 && (w == "" || !strings.Contains("/~%$", w[:1])) {
 			out[len(out)-1] += " " + w

@@ -15,9 +15,8 @@ import (
 // connect opens an authenticated connection to a host. It asks for
 // passphrases between two attempts, never while a server waits. Passwords come last,
 // after the host has accepted no key.
-func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Client, error) {
+func (c *Client) connect(ctx context.Context, h host, via *link) (client *cryptossh.Client, err error) {
 	const attempts = 4 // passphrase, password, and two to spare
-	var err error
 	passwords := false
 	for range attempts {
 		offered := c.keys.offer(h)
@@ -25,7 +24,6 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 			c.opt.Warn(file)
 		}
 		passwords = passwords || len(offered.locked) == 0
-		var client *cryptossh.Client
 		client, err = c.attempt(ctx, h, via, offered, passwords)
 		offered.close()
 		switch {
@@ -125,8 +123,7 @@ func passwordOf(h host) string { return "password of " + h.String() }
 
 // methods gives the ways to log in besides keys. Without anybody to ask, a challenge that
 // has no questions is answered (RFC 4256, 3.4).
-func (q *passwordQuestions) methods() []cryptossh.AuthMethod {
-	var out []cryptossh.AuthMethod
+func (q *passwordQuestions) methods() (out []cryptossh.AuthMethod) {
 	if q.host.mayKeyboard() {
 		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.KeyboardInteractive(q.challenge), passwordTries))
 	}

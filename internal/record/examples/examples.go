@@ -19,9 +19,8 @@ func Open(name string) (fs.FS, bool) {
 }
 
 // Names lists the records, sorted.
-func Names() []string {
+func Names() (names []string) {
 	entries, _ := files.ReadDir(".") // it is part of the program
-	var names []string
 	for _, e := range entries {
 		if e.IsDir() {
 			names = append(names, e.Name())

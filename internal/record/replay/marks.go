@@ -113,7 +113,6 @@ func (k *mark) text() string {
 		return k.what
 	case n > namesMost:
 		return strings.Join(k.subjects[:namesMost-1], ", ") + " and others " + k.what
-	default:
-		return strings.Join(k.subjects, ", ") + " " + k.what
 	}
+	return strings.Join(k.subjects, ", ") + " " + k.what
 }

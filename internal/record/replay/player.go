@@ -162,16 +162,11 @@ func (p *Player) carryOut(i view.Intent) {
 	case view.ReplaySpeed:
 		p.speed = clampSpeed(p.speed * i.Factor)
 	case view.ReplaySeek:
-		p.seek(i)
+		p.at = r.Within(cmp.Or(i.At, p.at.Add(max(r.Start.Sub(r.End), min(i.By, r.End.Sub(r.Start))))))
 	case view.Answer, view.SetFocus: // the operator closes a question, or selects another deployment
 	default:
 		p.notice, p.noticeAt = cannot, p.now()
 	}
-}
-
-func (p *Player) seek(i view.ReplaySeek) {
-	r := p.record.rec
-	p.at = r.Within(cmp.Or(i.At, p.at.Add(max(r.Start.Sub(r.End), min(i.By, r.End.Sub(r.Start))))))
 }
 
 func (p *Player) publish() {

@@ -107,14 +107,13 @@ func New(opt Options) (*Driver, error) {
 	return d, nil
 }
 
-func parse(what string, argv []string) (command, error) {
+func parse(what string, argv []string) (out command, err error) {
 	if len(argv) == 0 || strings.TrimSpace(argv[0]) == "" {
 		return nil, power.Wrong(what, " is empty: it is a program and its arguments, like [virsh, start, \"{{.Machine}}\"]")
 	}
 	if len(argv) == 1 && strings.ContainsAny(argv[0], " \t") && !strings.Contains(argv[0], "{{") {
 		return nil, power.Wrong(what, " is one text with blanks: write each argument as its own item, like [virsh, start, vm1]; no shell splits it")
 	}
-	var out command
 	for _, arg := range argv {
 		t, err := fields.Parse(what, arg)
 		if err != nil {
@@ -196,8 +195,7 @@ func (c command) render(v fields.Values) (argv []string, err error) {
 	return argv, err
 }
 
-func (d *Driver) secrets() ([]string, error) {
-	var out []string
+func (d *Driver) secrets() (out []string, err error) {
 	for _, name := range d.opt.SecretEnv {
 		v := os.Getenv(name)
 		if v == "" {
@@ -225,8 +223,7 @@ func (d *Driver) run(ctx context.Context, c command, m power.Machine) (program.R
 
 // environment returns the environment of a command. Scripts pass it to shells, here or
 // on other hosts, so environment checks it like a template.
-func environment(v fields.Values) ([]string, error) {
-	var out []string
+func environment(v fields.Values) (out []string, err error) {
 	for _, e := range []struct{ name, value string }{{"NODE", v.Node}, {"ADDRESS", v.Address}, {"MACHINE", v.Machine}} {
 		if e.value != "" && !fields.Plain(e.value) {
 			return nil, fmt.Errorf("%q, for LIGHTSOUT_%s of node %s, is not a plain name or address", power.Clean(e.value), e.name, power.Clean(v.Node))
@@ -241,10 +238,7 @@ func environment(v fields.Values) ([]string, error) {
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	r, asked, err := d.polls.Do(ctx, m.ID, func(ctx context.Context) (power.Reading, error) {
 		r, err := d.run(ctx, d.commands[""], m)
-		if err != nil {
-			return power.Reading{}, err
-		}
-		return reading(r, d.opt.ProvesOff), nil
+		return reading(r, d.opt.ProvesOff), err
 	})
 	r.RequestedAt = asked
 	return power.Unanswered(r, err)

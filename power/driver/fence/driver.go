@@ -133,10 +133,7 @@ func New(opt Options) (*Driver, error) {
 		}
 	}
 	d.params, err = d.parse("power.fence.params", opt.Params)
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+	return d, err
 }
 
 func checkName(where, name string) error {

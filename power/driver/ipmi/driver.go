@@ -95,9 +95,7 @@ type Driver struct {
 
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
-	d := &Driver{opt: opt, resend: resendAfter}
-	var err error
-	d.address, err = fields.Parse("power.ipmi.address", cmp.Or(opt.Address, defaultAddress))
+	address, err := fields.Parse("power.ipmi.address", cmp.Or(opt.Address, defaultAddress))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +105,7 @@ func New(opt Options) (*Driver, error) {
 	if len(opt.User) > 16 {
 		return nil, power.Wrong("power.ipmi.user", " is longer than the 16 bytes that IPMI allows")
 	}
-	return d, nil
+	return &Driver{opt: opt, address: address, resend: resendAfter}, nil
 }
 
 // Abilities: all of them; its Off is proof.

@@ -154,10 +154,7 @@ func (d *Driver) look(ctx context.Context, m power.Machine) (vm, power.Reading, 
 	if rest.Code(err) == http.StatusNotFound {
 		return v, power.Reported(power.Unknown, noVM), nil
 	}
-	if err != nil {
-		return v, power.Reading{}, err
-	}
-	return v, reading(v.Status), nil
+	return v, reading(v.Status), err
 }
 
 // States polls many VMs' status with one request for each hundred of the

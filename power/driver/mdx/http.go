@@ -33,9 +33,7 @@ func (d *Driver) read(ctx context.Context, path string, reply any) error {
 			}
 			after = status.After
 		}
-		select {
-		case <-time.After(max(d.pauses[try], min(after, time.Minute))):
-		case <-ctx.Done():
+		if !power.Sleep(ctx, max(d.pauses[try], min(after, time.Minute))) {
 			return err
 		}
 	}

@@ -42,8 +42,7 @@ type vm struct {
 	} `json:"service_networks"`
 }
 
-func (v vm) addresses() []string {
-	var out []string
+func (v vm) addresses() (out []string) {
 	for _, n := range v.ServiceNetworks {
 		out = append(append(out, n.IPv4...), n.IPv6...)
 	}
@@ -59,9 +58,8 @@ type inventory struct {
 
 func vmPath(id string) string { return "/api/vm/" + url.PathEscape(id) + "/" }
 
-func (d *Driver) detail(ctx context.Context, id string) (vm, error) {
-	var v vm
-	err := d.read(ctx, vmPath(id), &v)
+func (d *Driver) detail(ctx context.Context, id string) (v vm, err error) {
+	err = d.read(ctx, vmPath(id), &v)
 	return v, err
 }
 
@@ -108,12 +106,11 @@ func (d *Driver) projectUUID(ctx context.Context) (string, error) {
 const maxPages = 1000
 
 // list gives all VMs of the project.
-func (d *Driver) list(ctx context.Context) ([]vm, error) {
+func (d *Driver) list(ctx context.Context) (all []vm, err error) {
 	project, err := d.projectUUID(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []vm
 	for page := 1; page <= maxPages; page++ {
 		var reply struct {
 			Next    *string `json:"next"`

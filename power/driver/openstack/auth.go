@@ -32,9 +32,7 @@ func (c credentials) secrets() []string {
 
 // read takes the credentials from the cloud's entry in clouds.yaml, or from the
 // environment when no cloud is named.
-func (opt Options) read() (credentials, error) {
-	var c credentials
-	var err error
+func (opt Options) read() (c credentials, err error) {
 	if cloud := cmp.Or(opt.Cloud, os.Getenv("OS_CLOUD")); cloud != "" {
 		c, err = fromFile(cloud, opt.CloudsFile)
 	} else {
@@ -52,9 +50,8 @@ func (opt Options) read() (credentials, error) {
 	return c, nil
 }
 
-func fromEnvironment() (credentials, error) {
-	c := credentials{tls: &tls.Config{}}
-	var err error
+func fromEnvironment() (c credentials, err error) {
+	c.tls = &tls.Config{}
 	c.auth, err = osclient.AuthOptionsFromEnv()
 	if err != nil {
 		return c, fmt.Errorf("OpenStack's credentials are not in the environment (%s); set cloud under power.openstack, or OS_CLOUD or the other OS_ variables", power.Clean(err.Error()))

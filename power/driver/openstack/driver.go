@@ -140,8 +140,7 @@ func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) {
 }
 
 // addresses reads {"network": [{"addr": "10.0.0.1", …}]}.
-func addresses(s servers.Server) []string {
-	var out []string
+func addresses(s servers.Server) (out []string) {
 	for _, network := range s.Addresses {
 		list, _ := network.([]any)
 		for _, item := range list {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/program"
 )
@@ -18,18 +19,13 @@ var unescape = strings.NewReplacer("%!(VAGRANT_COMMA)", ",", `\n`, "\n", `\r`, "
 
 // lines reads machine-readable output. It skips other lines, such as
 // warnings of Ruby or of a plugin.
-func lines(text string) []line {
-	var out []line
-	for raw := range strings.Lines(text) {
+func lines(printed string) (out []line) {
+	for raw := range strings.Lines(printed) {
 		parts := strings.Split(strings.TrimRight(raw, "\r\n"), ",")
 		if len(parts) < 3 || parts[0] == "" || strings.Trim(parts[0], "0123456789") != "" {
 			continue
 		}
-		l := line{target: unescape.Replace(parts[1]), kind: parts[2]}
-		for _, p := range parts[3:] {
-			l.data = append(l.data, unescape.Replace(p))
-		}
-		out = append(out, l)
+		out = append(out, line{unescape.Replace(parts[1]), parts[2], text.Each(parts[3:], unescape.Replace)})
 	}
 	return out
 }
@@ -48,9 +44,9 @@ func failure(r program.Result) (class, why string) {
 
 // machines reads the output of a status: each machine's state, in Vagrant's
 // words.
-func machines(text string) map[string]string {
+func machines(printed string) map[string]string {
 	out := map[string]string{}
-	for _, l := range lines(text) {
+	for _, l := range lines(printed) {
 		if l.kind == "state" && l.target != "" && len(l.data) > 0 {
 			out[l.target] = l.data[0]
 		}

@@ -152,12 +152,8 @@ func (d *Driver) Switch(ctx context.Context, _ power.Action, m power.Machine) er
 	}
 	magic := append(bytes.Repeat([]byte{0xff}, 6), bytes.Repeat(mac, 16)...)
 	for i := range packets {
-		if i > 0 {
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return unconfirmed(mac) // the first is on its way
-			}
+		if i > 0 && !power.Sleep(ctx, pause) {
+			return unconfirmed(mac) // the first is on its way
 		}
 		// A refusal by a host that listens (ICMP) is no failure: it got there.
 		if _, err := conn.Write(magic); err != nil && i == 0 {
