@@ -181,26 +181,32 @@ const endsWithin = 10.0
 // the API server was silent too; empty if they had another reason.
 func (c *causes) errors(f *Facts) string {
 	x := &f.Clients
+	out, seen := lastSeen(c.phases, view.PhaseEndpointsOut)
+	sent := ""
+	if seen && len(x.Windows) == 1 && x.Windows[0].From < out && slices.ContainsFunc(f.Nodes, func(n NodeFacts) bool { return n.holds(secondsAfter(c.r, x.Windows[0].From+1)) }) {
+		sent = "Services sent requests to the lost pods until " + clock(secondsAfter(c.r, out)) + text.Noun(len(c.shutdowns)+1, ", as Kubernetes waits for "+c.setting(gracePeriod), "")
+	}
 	for _, w := range f.Workloads {
 		if w.Key == c.r.Deployment() && 2*w.none.Seconds() > x.ErrorTime && len(x.Windows) > 0 {
-			return "no pod" + w.of() + " was available for " + lasted(w.least(), w.none.Seconds())
+			return strings.TrimPrefix(sent+", and then no pod"+w.of()+" was available for "+lasted(w.least(), w.none.Seconds()), ", and then ")
 		}
 	}
 	if c.unreached(f) {
 		return "the API server gave no answer then either: most likely the way to both failed, or their host" + c.host()
 	}
-	down := func(n NodeFacts) bool { return n.holds(secondsAfter(c.r, x.Windows[0].From+1)) }
-	out, seen := lastSeen(c.phases, view.PhaseEndpointsOut)
-	if !seen || len(x.Windows) != 1 || !slices.ContainsFunc(f.Nodes, down) || x.Windows[0].From >= out || x.Windows[0].To <= out || x.Windows[0].To-out >= endsWithin {
+	switch {
+	case sent == "" || x.Windows[0].To-out >= endsWithin:
 		return ""
+	case x.Windows[0].To <= out:
+		return sent
 	}
-	grace, why := text.Noun(len(c.shutdowns)+1, ", as Kubernetes waits for "+c.setting(gracePeriod), ""), classes(x.last)
+	why := classes(x.last)
 	for _, e := range c.r.Events {
 		if e.Code == view.CodeRequestsFail && x.last[e.Class] > 0 {
 			why = cmp.Or(clean(e.Reported), why)
 		}
 	}
-	return "Services sent requests to the lost pods until " + clock(secondsAfter(c.r, out)) + grace + ", and the last of these failed " + lasted("", apart(out, x.Windows[0].To)) + " later (" + why + ")"
+	return sent + ", and the last of these failed " + lasted("", apart(out, x.Windows[0].To)) + " later (" + why + ")"
 }
 
 // host is the node of the control plane that requests go to, with the word for that; empty: another host.

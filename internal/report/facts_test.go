@@ -421,7 +421,7 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	r.Seconds[61].Failed = map[loadgen.Class]int{loadgen.ClassConnectTimeout: 1}
 	r.Summary.Load = []record.Load{{Failures: record.Failures{Before: 1}}}
 	all := factsOf(r)
-	if got := all[0].Clients.text("") + "; " + beforeOf(&all[0]); got != "no request failed; the drain of k8s2 had begun at 08:00:09, and 2 requests had failed since" {
+	if got := all[0].Clients.text("") + "; " + beforeOf(&all[0]); got != "no further request failed; the drain of k8s2 had begun at 08:00:09, and 2 requests had failed since" {
 		t.Errorf("%s", got)
 	}
 	if w := all[0].Workloads; len(w) != 1 || !w[0].From.Equal(at(10).Truncate(time.Second)) || w[0].Lowest != 3 || w[0].lost() != 3 || w[0].Why != "2 pods on k8s2; evicted by the drain" {

@@ -8,6 +8,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -88,9 +89,7 @@ func downsOf(r *record.Record, wanted func(*NodeFacts) bool) (all []NodeFacts) {
 	}
 	lost := silences(r)
 	for node, spans := range lanes {
-		for _, d := range outage.Downs(node, spans, slices.Concat(reasons[node], lost)) {
-			all = append(all, NodeFacts{Down: d, Cause: causeOf(r, &d)})
-		}
+		all = append(all, text.Each(outage.Downs(node, spans, slices.Concat(reasons[node], lost)), func(d outage.Down) NodeFacts { return NodeFacts{Down: d, Cause: causeOf(r, &d)} })...)
 	}
 	slices.SortFunc(all, func(a, b NodeFacts) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Node, b.Node)) })
 	for i := range all {

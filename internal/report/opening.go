@@ -194,7 +194,7 @@ func named(nodes []NodeFacts) string {
 // text is what became of the requests; of stands after their first mention.
 func (c Clients) text(of string) string {
 	least, failed := c.least(), map[bool]string{true: " failed", false: " is known to have failed"}[c.Known == KnownAll]
-	said := "no request" + of + failed
+	said := "no" + map[bool]string{true: " further"}[c.Before > 0] + " request" + of + failed
 	switch {
 	case c.Known == KnownNever:
 		said = NeverAnswered

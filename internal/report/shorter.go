@@ -38,9 +38,9 @@ func shorterOf(r *record.Record, c *causes, i int) section {
 	}
 	movable := slices.DeleteFunc(slices.Clone(worst), func(w Workload) bool { return w.fated(stays) })
 	for _, w := range movable {
-		if len(w.on) > 1 && len(w.on) == w.Of && named(w.on) == clean(w.on[0].Node) {
+		if len(w.on) > 1 && len(w.on) == w.Of {
 			name := clean(w.Key.String())
-			t.row(help("spread the pods of "+name+": topologySpreadConstraints, or a rollout restart after each return"), "only a part of them goes with one node: all were on "+w.on[0].Node, none, none)
+			t.row(help("spread the pods of "+name+": topologySpreadConstraints, or a rollout restart after each return"), "some of them stay: all were on "+named(w.on), none, none)
 		}
 	}
 	detected, seen := at(view.PhaseDetected)
