@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync/atomic"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -27,10 +28,12 @@ type stage struct {
 	// asked holds the model's intents about the screen itself that the stage has not
 	// carried out yet.
 	asked []view.Intent
-	// stop ends the code beside the screen when the operator takes over, and paused holds it back; a nil
-	// stop: there is none.
-	stop   context.CancelFunc
-	paused atomic.Bool
+	// stop ends the code beside the screen when the operator takes over, and paused holds it back since then; a nil
+	// stop: there is none. caption is its newest.
+	stop    context.CancelFunc
+	paused  atomic.Bool
+	since   time.Time
+	caption string
 	// refresh triggers the drawing.
 	refresh *refresh
 }
@@ -66,6 +69,7 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch m := msg.(type) {
 	case tui.CaptionMsg:
+		s.caption = string(m)
 		if m != "" && s.rec.screen != nil {
 			s.rec.screen.Mark(string(m))
 		}
@@ -94,22 +98,31 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, cmd
 }
 
+// takesOver is how long after the first key a second one takes over: a key that bounces does not.
+const takesOver = time.Second
+
 // beside is what a key of the operator's does while a program presses the keys: P and V keep the screen, the
-// first other key pauses the program, space lets it go on, and the next key ends it.
+// first other key pauses the program, space lets it go on, and another key ends it.
 func (s *stage) beside(key tea.KeyPressMsg) tea.Msg {
-	switch name := key.String(); {
+	name, paused := key.String(), s.paused.Load()
+	switch {
 	case name == "P" || name == "V":
 		return key
-	case name == "ctrl+c" || s.paused.Load() && name != "space":
+	case name == "ctrl+c" || paused && name != "space" && time.Since(s.since) > takesOver:
 		s.stop()
 		s.stop = nil
 		s.Model.Update(tui.CaptionMsg(""))
 		return tui.SayMsg{Text: "you have control now; that key was ignored"}
+	case !paused:
+		s.since = time.Now()
+		s.Model.Update(tui.CaptionMsg("Paused: space goes on, any other key takes over. " + s.caption))
+	case name == "space":
+		s.Model.Update(tui.CaptionMsg(s.caption))
+	default:
+		return nil
 	}
-	if s.paused.Swap(!s.paused.Load()) {
-		return tui.SayMsg{Text: "the demo goes on"}
-	}
-	return tui.SayMsg{Text: "the demo is paused: space goes on, any other key takes over"}
+	s.paused.Store(!paused)
+	return nil
 }
 
 // pass sends a message to the model, and carries out the intents that result.

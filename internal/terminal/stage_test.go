@@ -19,8 +19,11 @@ func TestAKeyPausesWhatAProgramPlaysAndASecondTakesOver(t *testing.T) {
 		key           string
 		paused, ended bool
 		said          string
-	}{{"P", false, false, ""}, {"x", true, false, "space goes on"}, {"P", true, false, ""}, {" ", false, false, "the demo goes on"},
-		{" ", true, false, "space goes on"}, {"x", true, true, "you have control now"}} {
+	}{{"P", false, false, ""}, {"x", true, false, "Paused: space goes on"}, {"P", true, false, "Paused: space goes on"}, {"y", true, false, "Paused"}, {" ", false, false, ""},
+		{" ", true, false, "Paused: space goes on"}, {"later", true, true, "you have control now"}} {
+		if c.key == "later" {
+			s.since = s.since.Add(-2 * takesOver)
+		}
 		key := tea.Key{Code: []rune(c.key)[0], Text: c.key}
 		s.Update(tea.KeyPressMsg(key))
 		screen := s.View().Content
