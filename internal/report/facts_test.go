@@ -143,7 +143,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load = []record.Load{{}}
 			r.Summary.Ledger = record.Ledger{Counts: loadgen.Counts{Scheduled: 602, OK: 599, Failed: 1, Unsent: 2}, Balanced: true}
 		}, "k8s2 was switched off at 08:00:20 UTC, down for 4m30s (lightsout does not know why it came back). No request of lightsout to http://10.0.0.10:31514/ (hold at 16) failed. " + allThere + "." +
-			" The outcome of every request of lightsout is known, and none was lost without a trace; requests of users are not in this record."},
+			" The outcome of every request that lightsout sent is known, and none was lost without a trace; requests of users are not in this record."},
 		"two outages": {func(r *record.Record) {
 			for i, n := range []string{"k8s2", "k8s3"} {
 				from := float64(20 + 200*i)

@@ -235,7 +235,7 @@ func requestsIn(r *record.Record, all []Facts, target string) (said []string) {
 	tell(l.Scheduled-l.OK-l.Failed-l.Cancelled-l.Unsent, "had neither an answer nor an error "+asOf(r))
 	tell(l.NotSent()*map[bool]int{true: 1}[l.ManyUnsent()], "of lightsout were due and not sent: whether the service would have answered is unknown, and "+record.RequestsFile+" has the reasons")
 	if len(said) == 0 && l.Balanced && l.Scheduled > 0 {
-		said = append(said, "the outcome of every request of lightsout is known, and none was lost without a trace; requests of users are not in this record")
+		said = append(said, "the outcome of every request that lightsout sent is known, and none was lost without a trace; requests of users are not in this record")
 	}
 	return said
 }

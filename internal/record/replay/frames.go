@@ -44,7 +44,7 @@ func newFrames(r *record.Record) *frames {
 
 // frame returns the screen at t, without Replay.
 func (f *frames) frame(t time.Time) *view.Frame {
-	s := f.cursor.To(t)
+	s := f.cursor.To(f.sampled(t))
 	out := s.Frame(t)
 	out.History, out.Events = f.rec.History(t), f.events(s, t)
 	if trial := out.Trial; trial != nil {
@@ -57,6 +57,14 @@ func (f *frames) frame(t time.Time) *view.Frame {
 		f.fromEvents(out)
 	}
 	return out
+}
+
+// sampled is the moment whose sample the screen shows at t: a record begins with an event, a moment before its first one.
+func (f *frames) sampled(t time.Time) time.Time {
+	if all := f.rec.Samples; len(all) > 0 && all[0].At.After(t) && all[0].At.Sub(t) < time.Second {
+		return all[0].At
+	}
+	return t
 }
 
 // fromEvents fills in the facts that need no samples.

@@ -167,6 +167,16 @@ func TestItPlaysAtItsSpeedAndStopsAtTheEnd(t *testing.T) {
 	p.until("the start", func(f *view.Frame) bool { return f.Now.Equal(at(0)) && !f.Replay.Paused })
 }
 
+func TestARecordBeginsWithItsFirstSample(t *testing.T) {
+	p := play(t, open(t, map[string]string{
+		record.EventsFile:  jsonl(t, view.Event{Seq: 1, At: at(0), Seen: at(0), Text: "trial started"}),
+		record.SamplesFile: jsonl(t, record.Sample{At: at(0.5), Key: true, Seq: 1, Title: &view.Title{Cluster: "lab"}}),
+	}), Options{Paused: true})
+	if f := p.standsAt(0); f.Cluster != "lab" {
+		t.Errorf("at the start: %+v", f.Title)
+	}
+}
+
 func TestALoopBeginsAgainAtTheEnd(t *testing.T) {
 	p := play(t, minute(t), Options{Loop: true})
 	p.standsAt(0)
